@@ -1,7 +1,7 @@
 // The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
-// and edge from its media, the values of sources and sides come from the scene, H and E are in separate arrays with
-// the book's sizes and names of the mode, and everything is in long double. Of the problem that the variants get, it
-// takes the layout of the arrays, the number of steps and the start of what no source and no side prescribes.
+// from its media, the values of sources and sides come from the scene, H and E are in separate arrays with the book's
+// sizes and names of the mode, and everything is in long double. Of the problem that the variants get, it takes the
+// layout of the arrays, the number of steps and the start of what no source and no side prescribes.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -26,12 +26,6 @@ struct Array {
 /// sigma).
 struct Constants {
     Real z, z_loss, xy, xy_loss;
-};
-
-/// What an update leaves of a value, and by what it multiplies a difference. Of Z without the layers, of X and Y with
-/// them.
-struct Update {
-    Real keep, gain;
 };
 
 /// The loss rate of the layers at two sides, in 1/s, at a position counted in cells.
@@ -123,22 +117,6 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         for (std::size_t j = 0; j <= ny; ++j)
             loss_y[half].push_back(loss_rate(scene.bottom, scene.top, ny, Real(j) + offset, scene.dy, speed));
     }
-    // An edge between two cells has the mean of their constants and of their losses.
-    const auto between = [&](const Constants& one, const Constants& other, Real rate) {
-        const Real constant = (one.xy + other.xy) / 2, loss = (one.xy_loss + other.xy_loss) / 2;
-        const Real h = loss * dt / (2 * constant), r = rate * dt / 2;
-        return Update{(1 - h) / (1 + h) * (1 - r) / (1 + r), dt / constant / (1 + h) / (1 + r)};
-    };
-    std::vector<Update> of_z, of_x, of_y; // of the edges below and on the left of a cell; row 0, column 0 are not used
-    for (std::size_t j = 0; j < ny; ++j)
-        for (std::size_t i = 0; i < nx; ++i) {
-            const Constants& cell = constants(i, j);
-            const Real h = cell.z_loss * dt / (2 * cell.z);
-            of_z.push_back({(1 - h) / (1 + h), dt / cell.z / (1 + h)});
-            of_x.push_back(between(j > 0 ? constants(i, j - 1) : cell, cell, loss_y[0][j]));
-            of_y.push_back(between(i > 0 ? constants(i - 1, j) : cell, cell, loss_x[0][i]));
-        }
-    of_cell = {}; // its memory
     const auto fixed = [&](const Side& side) {
         return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && !te);
     };
@@ -203,10 +181,17 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             return !((i == 0 && fixed(scene.left)) || (i == nx - 1 && fixed(scene.right)) ||
                      (j == 0 && fixed(scene.bottom)) || (j == ny - 1 && fixed(scene.top)));
         };
+        const auto z_half_loss = [&](std::size_t i, std::size_t j) {
+            return constants(i, j).z_loss * dt / (2 * constants(i, j).z);
+        };
+        const auto z_gain = [&](std::size_t i, std::size_t j) {
+            return dt / constants(i, j).z / (1 + z_half_loss(i, j));
+        };
         for (std::size_t j = 0; j < ny; ++j)
             for (std::size_t i = 0; i < nx; ++i) {
                 if (!may_change(i, j)) continue;
-                const auto [a, b] = of_z[j * nx + i];
+                const Real h = z_half_loss(i, j);
+                const Real a = (1 - h) / (1 + h), b = z_gain(i, j);
                 // Layers multiply keep and gain: exact in lossless media, and of second order in lossy ones.
                 const Real rx = loss_x[1][i] * dt / 2, ry = loss_y[1][j] * dt / 2;
                 const Real from_x = b / (1 + rx) * (y(i + 1, j) - y(i, j)) / dx;
@@ -221,22 +206,28 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         if (!te) drive_sides(Real(k) + 1);
         drive(Component::z, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
             if (hard) zy(i, j) = value - zx(i, j);
-            else if (may_change(i, j)) zy(i, j) += of_z[j * nx + i].gain * value;
+            else if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
         });
         for (std::size_t i = 0; i < scene.probes.size(); ++i)
             result.out.recorded[k * scene.probes.size() + i] =
                 static_cast<T>(zx(scene.probes[i].x, scene.probes[i].y) + zy(scene.probes[i].x, scene.probes[i].y));
 
         const auto z = [&](std::size_t i, std::size_t j) { return zx(i, j) + zy(i, j); };
+        // An edge between two cells has the mean of their constants and of their losses.
+        const auto keep_and_gain = [&](const Constants& one, const Constants& other, Real rate) {
+            const Real constant = (one.xy + other.xy) / 2, loss = (one.xy_loss + other.xy_loss) / 2;
+            const Real h = loss * dt / (2 * constant), r = rate * dt / 2;
+            return std::pair{(1 - h) / (1 + h) * (1 - r) / (1 + r), dt / constant / (1 + h) / (1 + r)};
+        };
         for (std::size_t j = 1; j < ny; ++j)
             for (std::size_t i = 0; i < nx; ++i) {
-                const auto [c, d] = of_x[j * nx + i];
+                const auto [c, d] = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]);
                 xy_scale = std::max(xy_scale, std::abs(x(i, j)) + d / dy * (std::abs(z(i, j)) + std::abs(z(i, j - 1))));
                 x(i, j) = c * x(i, j) + d * (z(i, j) - z(i, j - 1)) / dy;
             }
         for (std::size_t j = 0; j < ny; ++j)
             for (std::size_t i = 1; i < nx; ++i) {
-                const auto [c, d] = of_y[j * nx + i];
+                const auto [c, d] = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]);
                 xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (std::abs(z(i, j)) + std::abs(z(i - 1, j))));
                 y(i, j) = c * y(i, j) - d * (z(i, j) - z(i - 1, j)) / dx;
             }
@@ -244,12 +235,12 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         // Border edges (j = 0, i = 0) belong to the side: a source there does nothing.
         drive(Component::x, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
             if (j == 0) return;
-            const Real d = of_x[j * nx + i].gain;
+            const Real d = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]).second;
             x(i, j) = hard ? value : x(i, j) + d * value;
         });
         drive(Component::y, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
             if (i == 0) return;
-            const Real d = of_y[j * nx + i].gain;
+            const Real d = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]).second;
             y(i, j) = hard ? value : y(i, j) + d * value;
         });
         for (const Real value : x.values) xy_scale = std::max(xy_scale, std::abs(value));

@@ -19,11 +19,11 @@
 // Devices of compute capability 8.x multiply 8 x 4 times 4 x 8 only: four such instructions do the same, with the same
 // fragments.
 // Changed: the update uses tensor cores. A block of 256 threads computes 64 x 64 elements of C, a warp 32 x 16 of them.
-// The 64 columns of A and 64 rows of B that the block needs fit in its shared memory. (A panel of
-// cuda_critical_path_pivot may have more columns: with `wide` the block loads 64 at a time into the same tiles, and the
-// sums stay in registers.) Asynchronous copies load them in
+// The 64 columns of A and 64 rows of B that the block needs fit in its shared memory. Asynchronous copies load them in
 // four groups, so that the product of the first 16 columns begins while the others are under way. C is loaded before
 // that, during these copies. Copies and loads have 16 bytes, or 8 where a row begins between two multiples of 16 bytes.
+// A panel of cuda_critical_path_pivot may have more columns: then (`wide`) the block loads 64 at a time into the same
+// tiles, and the sums stay in registers.
 // Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
 #include <algorithm>
 #include <cstdint>
