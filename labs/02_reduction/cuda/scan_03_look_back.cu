@@ -30,13 +30,13 @@
 // The aggregates are added in an order that depends on timing: the last bits of a float may differ from run to run.
 // Limit: memory, 8 bytes per float; the chain of look-backs; the registers that hold a tile while its block waits.
 #include <cstring>
-#include <cuda/atomic>
 
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
 #include "scan.hpp"
+#include "scan_tiles.cuh"
 
 namespace reduction {
 
@@ -47,78 +47,8 @@ constexpr unsigned warps = threads / 32;
 constexpr unsigned resident = 2; // blocks that a multiprocessor should hold: leaves 64 registers per thread
 /// 16-byte loads of each thread: as many as fit into the registers. Large tiles mean few look-backs.
 constexpr unsigned vectors = 10;
-constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
-/// Elements of T in a 16-byte vector, and in a tile.
-template <class T> constexpr unsigned width = 16 / sizeof(T);
-template <class T> constexpr unsigned tile_size = width<T>* vectors* threads;
-
-/// What is known of a tile. Cleared memory means `nothing`.
-enum Status : unsigned { nothing = 0, aggregate = 1, inclusive_prefix = 2 };
-
-using Word = unsigned long long;
-
-/// The published state of a tile: a word for each 32 bits of a value, with the status in its lower half.
-template <class T> struct TileState {
-    static constexpr unsigned words = sizeof(T) / 4;
-    Word word[words];
-
-    __device__ TileState(Status status, T value) {
-        unsigned bits[words];
-        memcpy(bits, &value, sizeof(T));
-        for (unsigned w = 0; w < words; ++w) word[w] = Word{bits[w]} << 32 | status;
-    }
-
-    /// `nothing` also while one word is new and the other is not: a value is never put together from two.
-    __device__ Status status() const {
-        if (static_cast<unsigned>(word[0]) != static_cast<unsigned>(word[words - 1])) return nothing;
-        return static_cast<Status>(static_cast<unsigned>(word[0]));
-    }
-
-    __device__ T value() const {
-        unsigned bits[words];
-        for (unsigned w = 0; w < words; ++w) bits[w] = static_cast<unsigned>(word[w] >> 32);
-        T value;
-        memcpy(&value, bits, sizeof(T));
-        return value;
-    }
-};
-
-/// The states of all tiles in device memory: the ticket, then a state for each tile. Zeros before every launch.
-template <class T> struct TileStates {
-    Word* words;
-    static std::size_t size(std::size_t tiles) { return 1 + tiles * TileState<T>::words; }
-
-    __device__ unsigned draw_ticket() const { return static_cast<unsigned>(atomicAdd(words, Word{1})); }
-
-    __device__ auto word(unsigned tile, unsigned w) const {
-        return ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>(
-            words[1 + tile * std::size_t{TileState<T>::words} + w]);
-    }
-    // Relaxed: nothing but the words themselves is handed over.
-    __device__ void publish(unsigned tile, const TileState<T>& state) const {
-        for (unsigned w = 0; w < TileState<T>::words; ++w)
-            word(tile, w).store(state.word[w], ::cuda::memory_order_relaxed);
-    }
-    __device__ TileState<T> look(unsigned tile) const {
-        TileState<T> state(nothing, 0);
-        for (unsigned w = 0; w < TileState<T>::words; ++w)
-            state.word[w] = word(tile, w).load(::cuda::memory_order_relaxed);
-        return state;
-    }
-};
-
-/// Inclusive scan over the lanes of a warp. @pre all 32 lanes call it
-template <class T> __device__ T warp_scan(T x, unsigned lane) {
-    // ANSWER prefix-sum
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-        const T before = __shfl_up_sync(all_lanes, x, step);
-        if (lane >= step) x += before;
-    }
-    return x;
-    // END ANSWER
-}
+template <class T> constexpr unsigned tile_size = width<T>* vectors* threads; ///< elements
 
 /// The sum of all tiles before `tile`, in all lanes. @pre all 32 lanes of a warp call it
 ///
@@ -141,8 +71,6 @@ template <class T> __device__ T look_back(const TileStates<T>& states, unsigned 
         if (complete) return before;
     }
 }
-
-template <class T> struct alignas(16) Vector { T x[width<T>]; };
 
 /// The first element of a lane's vector in round r, when the warp's part begins at `begin`.
 template <class T> __device__ __forceinline__ std::size_t first_of(std::size_t begin, unsigned r, unsigned lane) {

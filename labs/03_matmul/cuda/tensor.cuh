@@ -1,6 +1,6 @@
 /// @file
-/// What the rungs on tensor cores of compute capability 9.0 are made of: barriers that count bytes, copies of whole
-/// tiles, and products of a warpgroup. (NVIDIA, PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma)
+/// What the rungs on tensor cores of compute capability 9.0 are made of: copies of whole tiles, and products of a
+/// warpgroup. (NVIDIA, PTX ISA: cp.async.bulk.tensor, wgmma)
 ///
 /// These instructions exist on that compute capability only, in code compiled for sm_90a: see the lab's CMakeLists.txt.
 #pragma once
@@ -10,6 +10,9 @@
 
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/error.hpp"
+#if defined(__CUDACC__)
+#include "gpulab/cuda/barrier.cuh"
+#endif
 
 // Kernels have a body only where their instructions exist.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -61,42 +64,9 @@ CUtensorMap describe(const T* matrix, std::size_t rows, std::size_t columns, std
 
 #if defined(__CUDACC__)
 
-/// An address in shared memory, as instructions take it.
-__device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-
-/// A barrier in shared memory (mbarrier) that is used again and again. A round (PTX: phase) ends when as many threads
-/// as it was made for have arrived, and all bytes that they announced. Rounds count from 0.
-struct Barrier {
-    std::uint64_t state;
-
-    /// By one thread, before a __syncthreads().
-    __device__ void init(int threads) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&state)), "r"(threads) : "memory");
-    }
-    __device__ void arrive() {
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&state)) : "memory");
-    }
-    /// Arrives, and announces bytes that copies will bring.
-    __device__ void arrive_and_expect(int bytes) {
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&state)), "r"(bytes)
-                     : "memory");
-    }
-    /// Waits for the end of a round. @pre the round after it cannot have ended: only odd and even are told apart
-    __device__ void wait(int round) {
-        unsigned ended = 0;
-        while (!ended)
-            asm volatile("{\n.reg .pred p;\n"
-                         "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                         "selp.u32 %0, 1, 0, p;\n}"
-                         : "=r"(ended)
-                         : "r"(shared_address(&state)), "r"(round & 1)
-                         : "memory");
-    }
-};
-
-/// Makes what this thread wrote to shared memory (barriers, too) visible to copies of tiles and to products, which
-/// access it beside the threads (PTX: the async proxy).
-__device__ inline void publish_to_units() { asm volatile("fence.proxy.async;" ::: "memory"); }
+using gpulab::Barrier;
+using gpulab::publish_to_units;
+using gpulab::shared_address;
 
 /// One thread starts the copy of a whole tile to shared memory; a unit beside the threads does it (TMA, the tensor
 /// memory accelerator). Its bytes arrive at the barrier. @param to an address that is a multiple of 1024: the

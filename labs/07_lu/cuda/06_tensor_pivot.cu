@@ -28,8 +28,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "built_for.hpp"
 #include "device_factors.hpp"
+#include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -209,7 +209,7 @@ bool aligned(const double* matrix, int stride) {
 
 } // namespace
 
-void require_tensor_cores() { require_built_for(tensor_update_kernel<1, false>, 80); }
+void require_tensor_cores() { gpulab::require_built_for(tensor_update_kernel<1, false>, 80); }
 
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream) {

@@ -16,9 +16,9 @@
 #include <algorithm>
 #include <cooperative_groups.h>
 
-#include "built_for.hpp"
 #include "cluster.hpp"
 #include "device_factors.hpp"
+#include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -141,7 +141,7 @@ int columns_in_cluster(int rows) {
 
 } // namespace
 
-void require_clusters() { require_built_for(cluster_panel_kernel<64, 256>, 90); }
+void require_clusters() { gpulab::require_built_for(cluster_panel_kernel<64, 256>, 90); }
 
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
     const int n = d.n, width = columns_in_cluster(n - k0);

@@ -26,8 +26,8 @@
 #include <cooperative_groups.h>
 #include <cstdint>
 
-#include "built_for.hpp"
 #include "cluster.hpp"
+#include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -547,7 +547,7 @@ int columns_of_panel(int rows_left) {
 } // namespace
 
 void cuda_critical_path_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    require_built_for(message_panel_kernel<32, 128, 1>, 90);
+    gpulab::require_built_for(message_panel_kernel<32, 128, 1>, 90);
     watch.tile(most_panel_columns), watch.tile(32), watch.tile(128), watch.tile(256);
     look_ahead(p, f, watch, factorise_panel, exchange_and_solve, columns_of_panel);
 }

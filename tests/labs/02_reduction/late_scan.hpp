@@ -1,5 +1,5 @@
 /// @file
-/// cuda_scan_look_back with blocks that begin in another order, or late.
+/// cuda_scan_look_back with blocks that begin in another order, or late, and cuda_scan_warp_duties with late ones.
 #pragma once
 
 #include "scan.hpp"
@@ -12,5 +12,8 @@ void scan_with_blocks_reversed(const reduction::ScanProblem<int>& p, reduction::
 /// The same with every second block late.
 void scan_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                            gpulab::Stopwatch& watch);
+/// As scan_with_late_blocks(), by cuda_scan_warp_duties.
+void duties_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
+                             gpulab::Stopwatch& watch);
 
 } // namespace late

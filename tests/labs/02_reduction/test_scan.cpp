@@ -121,9 +121,10 @@ const VariantCases oclgrind_ints(reduction::scan_variants<int>(), "scans whole n
 
 #if defined(GPULAB_WITH_CUDA)
 namespace {
-// 700 tiles of whole numbers: more than there are blocks on the device at a time.
+// 700 tiles of cuda_scan_look_back, 1556 of cuda_scan_warp_duties: more than there are blocks on the device at a time.
 constexpr Variant<int> reversed[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_blocks_reversed}},
-                       waiting[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_late_blocks}};
+                       waiting[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_late_blocks},
+                                    {"cuda_scan_warp_duties", "", Backend::cuda, late::duties_with_late_blocks}};
 void check_late(const Variant<int>& v, Faults& faults) {
     faults.check("700 tiles", [&] { return first_scan_fault(v.run, v.backend, {700 * 20480 - 5}, whole_numbers); });
 }

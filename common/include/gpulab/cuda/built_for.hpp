@@ -8,7 +8,7 @@
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/error.hpp"
 
-namespace lu {
+namespace gpulab {
 
 /// A kernel compiled for an older device runs on a newer one, but without the instructions that only the newer one has.
 /// @param capability 10 * major + minor @throws gpulab::Unsupported when it was compiled for less
@@ -16,8 +16,8 @@ template <class Kernel> void require_built_for(Kernel kernel, int capability) {
     cudaFuncAttributes attributes;
     CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
     if (attributes.ptxVersion < capability)
-        throw gpulab::Unsupported("this build is for compute capability " + std::to_string(attributes.ptxVersion / 10) +
-                                  "." + std::to_string(attributes.ptxVersion % 10) + "; set CMAKE_CUDA_ARCHITECTURES");
+        throw Unsupported("this build is for compute capability " + std::to_string(attributes.ptxVersion / 10) + "." +
+                          std::to_string(attributes.ptxVersion % 10) + "; set CMAKE_CUDA_ARCHITECTURES");
 }
 
-} // namespace lu
+} // namespace gpulab
