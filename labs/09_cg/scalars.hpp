@@ -14,6 +14,7 @@ struct ResidualSums {
     double rr = 0;  ///< r . r
     double rho = 0; ///< r . z
 };
+inline ResidualSums operator+(const ResidualSums& a, const ResidualSums& b) { return {a.rr + b.rr, a.rho + b.rho}; }
 
 /// alpha, beta, the history and the end. A rung's loop:
 ///

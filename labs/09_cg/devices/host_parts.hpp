@@ -75,10 +75,7 @@ protected:
     /// Waits for the sums, and not for next_x(). @return those of the rows of this process
     ResidualSums residual() {
         ResidualSums all;
-        for (auto& device : devices_) {
-            const ResidualSums share = device->residual();
-            all.rr += share.rr, all.rho += share.rho;
-        }
+        for (auto& device : devices_) all = all + device->residual();
         return all;
     }
     /// Takes the sums of all parts.
