@@ -65,8 +65,7 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     gpulab::OutputFile field = gpulab::output_file(wishes.field), probes = gpulab::output_file(wishes.probes);
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
-    const double cell_steps =
-        static_cast<double>(scene.nx) * static_cast<double>(scene.ny) * static_cast<double>(scene.steps);
+    const double cell_steps = scene.cells() * static_cast<double>(scene.steps);
     const auto jobs = fdtd::jobs<T>(options, cell_steps);  // which variant runs where
     double files = fdtd::bytes_of_field(scene, sizeof(T)); // a part of the run begins with the field of the one before
     if (wishes.any()) files += fdtd::bytes_of_snapshot(scene, wishes.keep());

@@ -133,8 +133,7 @@ std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, double cel
 namespace {
 /// The problem with as many steps as are worth timing on one core.
 template <class T> Problem<T> few_steps(const Scene& scene) {
-    const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
-    const auto steps = static_cast<std::size_t>(std::max(2e8 / cells, 2.0));
+    const auto steps = static_cast<std::size_t>(std::max(2e8 / scene.cells(), 2.0));
     return make_problem<T>(scene, 0, std::min(steps, scene.steps));
 }
 
@@ -188,13 +187,12 @@ std::size_t snapshots_of(const Scene& scene, Keep keep) {
 }
 
 double bytes_of_snapshot(const Scene& scene, Keep keep) {
-    return static_cast<double>(scene.nx) * static_cast<double>(scene.ny) * (keep == Keep::pictures ? 1 : 3) *
-           sizeof(float);
+    return scene.cells() * (keep == Keep::pictures ? 1 : 3) * sizeof(float);
 }
 
 double bytes_of_picture(const Scene& scene) {
     const auto pixels = static_cast<double>(pixels_of_cell(scene.nx, scene.ny)); // of three bytes
-    return 4 * 3 * pixels * pixels * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
+    return 4 * 3 * pixels * pixels * scene.cells();
 }
 
 #define FDTD_FOR(T)                                                                                                 \

@@ -36,6 +36,8 @@ Scene square(std::size_t n, std::size_t steps, bool layers) {
     return scene;
 }
 
+double cells_of(std::size_t n) { return static_cast<double>(n) * static_cast<double>(n); }
+
 /// The layers of the book's measurements (section 4.4.1), in cells. They are outside its n x n cells.
 constexpr std::size_t layer_cells = 25;
 
@@ -78,18 +80,15 @@ template <class T> struct Case {
     Output<T> out;
 };
 
-template <class T> gpulab::Parameters parameters(const Problem<T>& p) {
-    return {{"nx", p.nx()},
-            {"ny", p.ny()},
-            {"steps", p.steps()},
-            {"boundary", p.rules.layers ? "pml" : "conductor"},
-            {"type", sizeof(T) == 8 ? "double" : "float"}};
-}
-
-/// Of a problem made by books(n, ...).
-template <class T> gpulab::Parameters parameters(const Problem<T>& p, std::size_t n) {
-    gpulab::Parameters all = parameters(p);
-    all.insert(all.begin(), {"n", n});
+/// @param all what a study shows before the problem's own @param more and behind them
+template <class T>
+gpulab::Parameters parameters(const Problem<T>& p, gpulab::Parameters all = {}, const gpulab::Parameters& more = {}) {
+    all.insert(all.end(), {{"nx", p.nx()},
+                           {"ny", p.ny()},
+                           {"steps", p.steps()},
+                           {"boundary", p.rules.layers ? "pml" : "conductor"},
+                           {"type", sizeof(T) == 8 ? "double" : "float"}});
+    all.insert(all.end(), more.begin(), more.end());
     return all;
 }
 
@@ -97,18 +96,16 @@ template <class T> gpulab::Parameters parameters(const Problem<T>& p, std::size_
 /// that of 1000 steps, in proportion to the time of those that were run.
 gpulab::Parameters books_figures(const Result& result, std::size_t n, std::size_t steps) {
     if (result.kernel.repeats == 0) return {};
-    const double ms = result.kernel.median, cells = static_cast<double>(n) * static_cast<double>(n);
+    const double ms = result.kernel.median;
     const auto count = static_cast<double>(steps);
-    return {{"mcells_per_s", mcells_per_s(cells * count, ms)},
+    return {{"mcells_per_s", mcells_per_s(cells_of(n) * count, ms)},
             {"seconds_1000", ms / 1000 * static_cast<double>(books_steps) / count}};
 }
 
 /// The grid that is also computed with all of the book's steps, where the others have fewer.
 std::size_t in_full(const std::vector<std::size_t>& all) {
-    std::size_t best = all.front();
-    for (const std::size_t n : all)
-        if (n <= steady_size) best = n;
-    return best;
+    const auto larger = std::ranges::upper_bound(all, steady_size); // they ascend
+    return larger == all.begin() ? all.front() : *(larger - 1);
 }
 
 std::string note_of_proportion(std::size_t n) {
@@ -126,9 +123,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
             jobs<T>(options, c.p.cell_steps(), {layers ? "cuda_scene" : "cuda_block_shape", "cuda_scene_shared"});
         for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
             c.p.block_x = block_x;
-            gpulab::Parameters all = parameters(c.p, n);
-            all.push_back({"block_x", block_x});
-            report.begin(all);
+            report.begin(parameters(c.p, {{"n", n}}, {{"block_x", block_x}}));
             c.measure(chosen, [&](const auto&, Result& result) { result.extra = books_figures(result, n, steps); });
         }
     };
@@ -156,13 +151,12 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
             c.p.block_x = 512;
             const auto& level = levels<T>().back(); // O3
             const double sequential_time = sequential_ms<T>(c.scene, level.run);
-            report.begin(parameters(c.p, n));
+            report.begin(parameters(c.p, {{"n", n}}));
             report.sequential({std::string(level.name), sequential_time});
             const auto chosen = jobs<T>(options, c.p.cell_steps(), {parallel, "cuda_steps"});
             c.measure(chosen, [&](const auto& job, Result& result) {
                 if (result.kernel.repeats == 0) return;
-                const double cell_steps =
-                    static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(settings.steps);
+                const double cell_steps = cells_of(n) * static_cast<double>(settings.steps);
                 const double speed = mcells_per_s(cell_steps, result.kernel.median);
                 const double base = mcells_per_s(cell_steps, sequential_time);
                 result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
@@ -194,9 +188,7 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
     const auto rows = [&](std::size_t n, std::size_t steps, std::size_t first) {
         for (const bool layers : {false, true}) {
             Case<T> c(options, report, books(n, steps, layers));
-            gpulab::Parameters all = parameters(c.p, n);
-            all.push_back({"compiler", std::string(name_of_compiler())});
-            report.begin(all);
+            report.begin(parameters(c.p, {{"n", n}}, {{"compiler", std::string(name_of_compiler())}}));
             std::vector<gpulab::Job<Run<T>>> chosen;
             for (const auto& level : levels<T>().subspan(first)) chosen.push_back({level, {cpu.front()}, ""});
             c.measure(chosen, [&](const auto& job, Result& result) {
@@ -211,8 +203,7 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
     };
     const std::vector<std::size_t> all = sides(settings);
     const auto few = [&](std::size_t n) { // as many steps as take about half a second at O3
-        const double cells = static_cast<double>(n) * static_cast<double>(n);
-        return std::min(settings.steps, static_cast<std::size_t>(std::max(1e8 / cells, 2.0)));
+        return std::min(settings.steps, static_cast<std::size_t>(std::max(1e8 / cells_of(n), 2.0)));
     };
     const std::size_t full = in_full(all);
     if (few(all.back()) < books_steps) report.say(note_of_proportion(full));
@@ -228,9 +219,7 @@ Scene book_of(const StudySettings& settings) { return read_scene("book", {.steps
 /// The book's example over time: the largest values, and the pictures.
 template <class T> void figure_4_4(const Options& options, Report& report, const StudySettings& settings) {
     Case<T> c(options, report, book_of(settings));
-    gpulab::Parameters all = parameters(c.p);
-    all.insert(all.begin(), {"scene", "book"});
-    report.begin(all);
+    report.begin(parameters(c.p, {{"scene", "book"}}));
     Figures figures;
     c.measure(jobs<T>(options, c.p.cell_steps(), {"cpu_threads", "opencl_steps", "cuda_steps"}),
               [&](const auto&, Result& result) { result.extra = figures.of(result, c.p.cell_steps()); });
@@ -271,7 +260,7 @@ template <class T> void growth(const Options& options, Report& report, const Stu
     for (const std::size_t n : growth.sizes("--nx", settings.largest, 16, 2, most_cells)) {
         const Scene scene = square(n, settings.steps, false);
         const MemoryNeed need = memory_need(scene, sizeof(T));
-        const double cell_steps = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(scene.steps);
+        const double cell_steps = cells_of(n) * static_cast<double>(scene.steps);
         if (!growth.fits(fmt::format("{0} x {0} cells", n), cell_steps, need.device, need.host)) break;
         if (const std::string note = note_of_comparison(cell_steps); note != said) report.say(said = note);
         Case<T> c(options, report, scene);
@@ -327,8 +316,7 @@ template <class T> int run_study(const Options& options, const StudySettings& se
     if (options.study() == "table-4-1" || options.study() == "figure-4-5")
         report.column("seconds_1000", "s per 1000", "{:.4f}"), report.column("longer_percent", "longer %", "{:.1f}");
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
-    const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);
-    if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps));
+    if (const std::string note = note_of_comparison(cells_of(settings.largest) * static_cast<double>(settings.steps));
         !note.empty() && !grows)
         report.say(note);
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);

@@ -62,7 +62,6 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
     const auto changed = [&](double value, std::uint64_t at) { return value * (1 + noise.sum * random(at)); };
     const auto weight = [&](std::size_t i) { return p.jacobi ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
     Reference result;
-    result.complete = true;
     std::vector<double>& history = result.history;
     End& end = result.end;
     const auto note = [&](double rr) {
@@ -73,11 +72,7 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
     sum_over_rows(n, [&](std::size_t i) { return r[i] = p.b[i] - product(i, i), 0.0; });
     double rho = sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i], r[i] * d[i]; });
     bool more = note(sum_over_rows(n, [&](std::size_t i) { return r[i] * r[i]; }));
-    while (more) {
-        if (history.size() > most) {
-            result.complete = false;
-            break;
-        }
+    while (more && history.size() <= most) {
         draw += n;
         const double pq = sum_over_rows(n, [&](std::size_t i) {
             q[i] = product(i, draw + i);
@@ -94,6 +89,7 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
         more = note(rr);
         sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i] + beta * d[i], 0.0; });
     }
+    result.complete = !more || history.size() <= most;
     return result;
 }
 

@@ -17,9 +17,8 @@ template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& 
             if (std::ranges::any_of(list, [&](const auto& j) { return j.variant.name == job.variant.name; })) continue;
             std::vector<gpulab::Device> all = options.devices(job.variant.backend);
             std::erase_if(all, [&](const auto& d) { return !gpulab::unmet_need(job.variant.needs, d).empty(); });
-            const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
-            if (!options.given("--device") && std::ranges::any_of(all, is_gpu))
-                std::erase_if(all, [&](const auto& d) { return !is_gpu(d); });
+            if (!options.given("--device") && !std::ranges::all_of(all, &gpulab::Device::is_cpu))
+                std::erase_if(all, [](const auto& d) { return d.is_cpu; });
             if (parts > 0 && parts < all.size()) all.resize(parts);
             job.devices = all;
             job.skip = refused_option(options, job.variant.name);
@@ -73,12 +72,9 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
         if (std::ranges::find(said, note) == said.end()) said.push_back(note);
 }
 
-namespace {
-/// A number of milliseconds in at most five characters up to 99999.
-std::string short_ms(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0); }
-} // namespace
-
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results) {
+    // At most five characters up to 99999 ms.
+    const auto short_ms = [](double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0); };
     std::string text = heading + "\nall: the median of the timed runs; kernels: one more run; rest: the difference\n";
     std::set<std::string> named; // devices
     for (const gpulab::Result& result : results)
@@ -96,25 +92,28 @@ std::string kernel_times(const std::string& heading, const std::vector<gpulab::R
     return text + "\n"; // a dash: a kernel that this rung does not have
 }
 
-template <class T> gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix) {
-    return {{"matrix", matrix},
-            {"type", sizeof(T) == 8 ? "double" : "float"},
-            {"n", p.n()},
-            {"nonzeros", p.matrix.nonzeros()},
-            {"method", p.steepest ? "steepest" : "cg"},
-            {"preconditioner", p.jacobi ? "jacobi" : "none"},
-            {"tolerance", p.tolerance},
-            {"criterion", p.absolute ? "absolute" : "relative"},
-            {"limit", p.limit},
-            {"parts", p.parts},
-            {"balance", balance_names[static_cast<std::size_t>(p.balance)]}};
+template <class T>
+gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const gpulab::Parameters& more) {
+    gpulab::Parameters all = {{"matrix", matrix},
+                              {"type", sizeof(T) == 8 ? "double" : "float"},
+                              {"n", p.n()},
+                              {"nonzeros", p.matrix.nonzeros()},
+                              {"method", p.steepest ? "steepest" : "cg"},
+                              {"preconditioner", p.jacobi ? "jacobi" : "none"},
+                              {"tolerance", p.tolerance},
+                              {"criterion", p.absolute ? "absolute" : "relative"},
+                              {"limit", p.limit},
+                              {"parts", p.parts},
+                              {"balance", balance_names[static_cast<std::size_t>(p.balance)]}};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 #define INSTANTIATE(T)                                                                      \
     template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&, std::size_t); \
     template gpulab::Parameters iteration_values(const Output<T>&, double);                 \
     template class Notes<T>;                                                                \
-    template gpulab::Parameters parameters(const Problem<T>&, const std::string&);
+    template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const gpulab::Parameters&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 

@@ -58,7 +58,8 @@ private:
 /// @param heading what is shown, in its unit: milliseconds @param results with the extra values of Notes
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results);
 
-/// The problem's parameters for the report.
-template <class T> gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix);
+/// The problem's parameters for the report, and what a study shows behind them.
+template <class T>
+gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const gpulab::Parameters& more = {});
 
 } // namespace cg

@@ -34,8 +34,7 @@ std::size_t default_rows(const Options& options) {
 }
 
 /// A fixed number of iterations, regardless of the residual.
-Settings fixed_iterations(const Settings& given, std::size_t count) {
-    Settings settings = given;
+Settings fixed_iterations(Settings settings, std::size_t count) {
     settings.tolerance = 0, settings.limit = count;
     return settings;
 }
@@ -75,9 +74,7 @@ template <class T> void history(const Options& options, Report& report, std::siz
             for (const bool jacobi : {false, true}) {
                 settings.steepest = steepest, settings.jacobi = jacobi;
                 const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
-                gpulab::Parameters all = parameters(p, matrix);
-                all.push_back({"iteration", 0}); // of the curves below
-                report.begin(all);
+                report.begin(parameters(p, matrix, {{"iteration", 0}})); // of the curves below
                 some_variants(options, p, {"cpu_threads"}, [&](gpulab::Result& result, const Output<T>& out) {
                     work_of_all = work(p, out.iterations());
                     result = report.add(std::move(result), work_of_all);
@@ -199,9 +196,7 @@ template <class T> void scaling(const Options& options, Report& report, std::siz
             settings.parts = parts;
             const std::string matrix = laplacian(weak ? rows * parts : rows);
             const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
-            gpulab::Parameters all = parameters(p, matrix);
-            all.push_back({"scaling", weak ? "weak" : "strong"});
-            report.begin(all);
+            report.begin(parameters(p, matrix, {{"scaling", weak ? "weak" : "strong"}}));
             some_variants(options, p, {"opencl_devices_halo", "cuda_devices", "cuda_devices_stores"},
                           [&](const gpulab::Result& result, const Output<T>& out) {
                               if (result.status == gpulab::Result::Status::passed)

@@ -35,21 +35,19 @@ Scene scene_of(const Case& c, std::uint64_t seed) {
     }
     if (field<bool>(c, "lossy", false))
         scene.materials = {{"lossy", 1 + gpulab::random_unit<double>(seed, 901), 1, 0.05, 900}};
-    if (field<bool>(c, "point", false)) {
-        Source source;
-        source.x0 = random(4, scene.nx), source.y0 = random(5, scene.ny);
-        source.x1 = source.x0 + 1, source.y1 = source.y0 + 1;
-        source.waveform.amplitude = 1 + gpulab::random_unit<double>(seed, 801);
+    const auto add_source = [&](Source source, std::uint64_t number) {
+        source.waveform.amplitude = 1 + gpulab::random_unit<double>(seed, number);
         scene.sources.push_back(source);
+    };
+    if (field<bool>(c, "point", false)) {
+        const std::size_t x = random(4, scene.nx), y = random(5, scene.ny);
+        add_source({Component::z, x, y, x + 1, y + 1}, 801);
     }
     for (std::size_t s = 0; s < field<std::size_t>(c, "sources", 0); ++s) {
-        Source source;
-        source.component = static_cast<Component>(s % 3);
-        source.hard = s % 2 == 0;
-        source.x0 = random(4 * s, scene.nx - 2) + 1, source.y0 = random(4 * s + 1, scene.ny - 2) + 1;
-        source.x1 = std::min(source.x0 + 2, scene.nx), source.y1 = std::min(source.y0 + 1, scene.ny);
-        source.waveform.amplitude = 1 + gpulab::random_unit<double>(seed, 800 + s);
-        scene.sources.push_back(source);
+        const std::size_t x = random(4 * s, scene.nx - 2) + 1, y = random(4 * s + 1, scene.ny - 2) + 1;
+        add_source(
+            {static_cast<Component>(s % 3), x, y, std::min(x + 2, scene.nx), std::min(y + 1, scene.ny), s % 2 == 0},
+            800 + s);
     }
     for (std::size_t i = 0; i < field<std::size_t>(c, "probes", 0); ++i)
         scene.probes.push_back({"probe", random(600 + 2 * i, scene.nx), random(601 + 2 * i, scene.ny)});
@@ -84,13 +82,13 @@ template <class T> struct StepsTask : Steps<T> {
 private:
     /// Which number an element of the output is: "Element 864 is Hz in row 4, column 64."
     static std::string place_of(const Problem<T>& p, std::size_t element) {
-        const bool te = p.mode == Mode::te;
         std::size_t i = element;
-        for (const auto& [name, columns, rows] : {std::tuple{te ? "Hz" : "Ez", p.nx(), p.ny()},
-                                                  {te ? "Ex" : "Hx", p.nx(), p.ny() + 1},
-                                                  {te ? "Ey" : "Hy", p.nx() + 1, p.ny()}}) {
+        for (const auto& [component, columns, rows] : {std::tuple{Component::z, p.nx(), p.ny()},
+                                                       {Component::x, p.nx(), p.ny() + 1},
+                                                       {Component::y, p.nx() + 1, p.ny()}}) {
             if (i < columns * rows)
-                return fmt::format("Element {} is {} in row {}, column {}.", element, name, i / columns, i % columns);
+                return fmt::format("Element {} is {} in row {}, column {}.", element, name_of(p.mode, component),
+                                   i / columns, i % columns);
             i -= columns * rows;
         }
         return fmt::format("Element {} is behind the field: a split part, or what a probe recorded.", element);

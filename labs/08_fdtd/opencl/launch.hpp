@@ -55,10 +55,8 @@ public:
 /// differ.
 template <class T> cl_int4 region_of(const Rules<T>& r) {
     if (r.mapped) return {{0, 0, 0, 0}};
-    const auto most = [](int a, int b, int c) { return std::max({a, b, c}); };
-    const auto least = [](int a, int b, int c) { return std::min({a, b, c}); };
-    return {{most(1, r.change.x0, r.inner.x0), most(1, r.change.y0, r.inner.y0), least(r.nx, r.change.x1, r.inner.x1),
-             least(r.ny, r.change.y1, r.inner.y1)}};
+    return {{std::max({1, r.change.x0, r.inner.x0}), std::max({1, r.change.y0, r.inner.y0}),
+             std::min({r.nx, r.change.x1, r.inner.x1}), std::min({r.ny, r.change.y1, r.inner.y1})}};
 }
 
 /// A box around all sources and probes.

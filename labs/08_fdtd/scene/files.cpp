@@ -26,6 +26,8 @@ std::string in(const std::string& folder, const std::string& file) {
     return (std::filesystem::path(folder) / file).string();
 }
 
+std::string vti_name(std::size_t step) { return fmt::format("field-{:06}.vti", step); }
+
 } // namespace
 
 void check_folder(const std::string& folder, const std::string& option, const Scene& scene) {
@@ -87,14 +89,13 @@ std::string field_vti(const Scene& scene, const Snapshot& snapshot) {
     return text + "</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
 }
 
-std::string series_pvd(const Scene& scene, const std::vector<std::size_t>& steps,
-                       const std::vector<std::string>& files) {
+std::string series_pvd(const Scene& scene, const std::vector<std::size_t>& steps) {
     std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" "
                        "byte_order=\"LittleEndian\">\n<Collection>\n";
     const double dt = scene.time_step();
-    for (std::size_t k = 0; k < steps.size(); ++k)
-        text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n",
-                            static_cast<double>(steps[k]) * dt, files[k]);
+    for (const std::size_t step : steps)
+        text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n", static_cast<double>(step) * dt,
+                            vti_name(step));
     return text + "</Collection>\n</VTKFile>\n";
 }
 
@@ -136,10 +137,8 @@ VtkFiles::VtkFiles(const std::string& folder, const Scene& scene, std::size_t sn
 
 void VtkFiles::add(const Snapshot& snapshot) {
     steps_.push_back(snapshot.step);
-    names_.push_back(fmt::format("field-{:06}.vti", snapshot.step));
-    gpulab::OutputFile(in(folder_, names_.back())).write(field_vti(scene_, snapshot));
-    if (steps_.size() == count_)
-        gpulab::OutputFile(in(folder_, "series.pvd")).write(series_pvd(scene_, steps_, names_));
+    gpulab::OutputFile(in(folder_, vti_name(snapshot.step))).write(field_vti(scene_, snapshot));
+    if (steps_.size() == count_) gpulab::OutputFile(in(folder_, "series.pvd")).write(series_pvd(scene_, steps_));
 }
 
 } // namespace fdtd

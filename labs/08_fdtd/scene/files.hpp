@@ -26,9 +26,8 @@ std::string field_csv(const Scene& scene, const Snapshot& snapshot);
 /// @param snapshot with all three components
 std::string field_vti(const Scene& scene, const Snapshot& snapshot);
 
-/// ParaView's list (.pvd) of .vti files and their times in seconds. @param steps of the snapshots in the files
-std::string series_pvd(const Scene& scene, const std::vector<std::size_t>& steps,
-                       const std::vector<std::string>& files);
+/// ParaView's list (.pvd) of the .vti files of these steps, and of their times in seconds.
+std::string series_pvd(const Scene& scene, const std::vector<std::size_t>& steps);
 
 /// A line per step: its number, its time in seconds and the value at each probe.
 /// @param recorded as in Output, of all steps
@@ -67,7 +66,6 @@ private:
     std::string folder_;
     std::size_t count_;
     std::vector<std::size_t> steps_;
-    std::vector<std::string> names_;
 };
 
 } // namespace fdtd

@@ -52,11 +52,8 @@ public:
     }
 
     /// A finite number within [least, most]; here and below, without `otherwise` the key must be there.
-    double number(const std::string& name, double least, double most) {
-        return number_of(need(name), key(name), least, most);
-    }
-    double number(const std::string& name, double otherwise, double least, double most) {
-        return find(name) ? number(name, least, most) : otherwise;
+    double number(const std::string& name, double least, double most, std::optional<double> otherwise = {}) {
+        return otherwise && !find(name) ? *otherwise : number_of(need(name), key(name), least, most);
     }
     static double number_of(const Json& value, const std::string& key, double least, double most) {
         if (!value.is_number()) fault(key, "must be a number");
@@ -64,11 +61,9 @@ public:
         if (!(x >= least && x <= most)) fault(key, fmt::format("{:g} is not from {:g} to {:g}", x, least, most));
         return x;
     }
-    std::size_t size(const std::string& name, std::size_t least, std::size_t most) {
-        return size_of(need(name), key(name), least, most);
-    }
-    std::size_t size(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) {
-        return find(name) ? size(name, least, most) : otherwise;
+    std::size_t size(const std::string& name, std::size_t least, std::size_t most,
+                     std::optional<std::size_t> otherwise = {}) {
+        return otherwise && !find(name) ? *otherwise : size_of(need(name), key(name), least, most);
     }
     static std::size_t size_of(const Json& value, const std::string& key, std::size_t least, std::size_t most) {
         if (!value.is_number_integer()) fault(key, "must be a whole number");
@@ -78,20 +73,16 @@ public:
         return value.get<std::size_t>();
     }
 
-    std::string text(const std::string& name) {
+    std::string text(const std::string& name, const std::optional<std::string>& otherwise = {}) {
+        if (otherwise && !find(name)) return *otherwise;
         const Json& value = need(name);
         if (!value.is_string()) fault(key(name), "must be a text in quotes");
         return value.get<std::string>();
     }
-    std::string text(const std::string& name, const std::string& otherwise) {
-        return find(name) ? text(name) : otherwise;
-    }
     /// One of some words. @return its position
-    std::size_t word(const std::string& name, const std::vector<std::string>& words) {
-        return word_of(need(name), key(name), words);
-    }
-    std::size_t word(const std::string& name, const std::vector<std::string>& words, std::size_t otherwise) {
-        return find(name) ? word(name, words) : otherwise;
+    std::size_t word(const std::string& name, const std::vector<std::string>& words,
+                     std::optional<std::size_t> otherwise = {}) {
+        return otherwise && !find(name) ? *otherwise : word_of(need(name), key(name), words);
     }
     static std::size_t word_of(const Json& value, const std::string& key, const std::vector<std::string>& words) {
         const std::string all = fmt::format("{}", fmt::join(words, ", "));
@@ -130,6 +121,13 @@ std::string printable(std::string text) {
     return text;
 }
 
+/// What read() returns; the error of a file that it cannot read gets the key in front.
+template <class Read> auto read_for(const std::string& key, const Read& read) try {
+    return read();
+} catch (const UsageError& e) {
+    fault(key, e.what());
+}
+
 constexpr std::size_t most_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
 /// The file that the value of a key names, relative to the scene's folder.
@@ -142,13 +140,7 @@ std::string in_folder(const std::string& folder, const std::string& file, const 
 /// Calls body(line, at) for each line that is not empty and no comment (#), without the spaces around it; at counts
 /// from 1.
 template <class Body> void each_line(const std::string& path, const std::string& key, const Body& body) {
-    std::istringstream text([&] {
-        try {
-            return gpulab::content_of(path, most_text);
-        } catch (const UsageError& e) {
-            fault(key, e.what());
-        }
-    }());
+    std::istringstream text(read_for(key, [&] { return gpulab::content_of(path, most_text); }));
     std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
         if (++at == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3); // the byte-order mark of some editors
@@ -177,15 +169,34 @@ std::vector<double> column_of(const std::string& path, const std::string& key) {
     return numbers;
 }
 
+/// The scene's folder, and the files that it names.
+struct Files {
+    std::string folder;
+    std::vector<std::string>& found;
+    /// The file that the value of a key names, which must be there.
+    const std::string& of(Object& o, const std::string& key) {
+        return found.emplace_back(in_folder(folder, o.text(key), o.key(key)));
+    }
+};
+
 /// Columns and rows of numbers.
 struct Extent {
     std::size_t columns, rows;
+    /// value(i, j) for all of them, row j = 0 first.
+    template <class Value> std::vector<double> plane(const Value& value) const {
+        std::vector<double> all;
+        all.reserve(columns * rows);
+        for (std::size_t j = 0; j < rows; ++j)
+            for (std::size_t i = 0; i < columns; ++i) all.push_back(value(i, j));
+        return all;
+    }
 };
 
-/// A file with a line of numbers for each row, the top row first, drawn over `to` cells: a cell has the number at its
-/// lower left corner. @param from columns and rows in the file @return row y = 0 first
-std::vector<double> plane_of(const std::string& path, const std::string& key, const Extent& from, const Extent& to,
-                             double least, double most) {
+/// The file that a key names has a line of numbers for each row, the top row first. It is drawn over `to` cells: a cell
+/// has the number at its lower left corner. @param from columns and rows in the file @return row y = 0 first
+std::vector<double> plane_of(Files& files, Object& o, const std::string& name, const Extent& from, const Extent& to,
+                             double least = -huge, double most = huge) {
+    const std::string path = files.of(o, name), key = o.key(name);
     std::vector<double> numbers;
     each_line(path, key, [&](const std::string& line, std::size_t at) {
         std::istringstream words(line);
@@ -202,42 +213,23 @@ std::vector<double> plane_of(const std::string& path, const std::string& key, co
     });
     if (numbers.size() < from.columns * from.rows)
         fault(key, fmt::format("{}: {} rows, not {}", path, numbers.size() / from.columns, from.rows));
-    std::vector<double> plane;
-    plane.reserve(to.columns * to.rows);
-    for (std::size_t j = 0; j < to.rows; ++j)
-        for (std::size_t i = 0; i < to.columns; ++i)
-            plane.push_back(
-                numbers[(from.rows - 1 - j * from.rows / to.rows) * from.columns + i * from.columns / to.columns]);
-    return plane;
+    return to.plane([&](std::size_t i, std::size_t j) {
+        return numbers[(from.rows - 1 - j * from.rows / to.rows) * from.columns + i * from.columns / to.columns];
+    });
 }
-
-/// The scene's folder, and the files that it names.
-struct Files {
-    std::string folder;
-    std::vector<std::string>& found;
-    /// The file that the value of a key names, which must be there.
-    const std::string& of(Object& o, const std::string& key) {
-        return found.emplace_back(in_folder(folder, o.text(key), o.key(key)));
-    }
-    /// What plane_of() reads from it.
-    std::vector<double> plane(Object& o, const std::string& key, const Extent& from, const Extent& to,
-                              double least = -huge, double most = huge) {
-        return plane_of(of(o, key), o.key(key), from, to, least, most);
-    }
-};
 
 Waveform waveform_of(const Json& json, const std::string& where, Files& files) {
     Object o(json, where);
     Waveform w;
     w.kind = static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}));
-    w.amplitude = o.number("amplitude", 1, -huge, huge);
+    w.amplitude = o.number("amplitude", -huge, huge, 1);
     const bool waves = w.kind == Waveform::Kind::sine || w.kind == Waveform::Kind::modulated_gaussian;
     const bool bell = w.kind == Waveform::Kind::gaussian || w.kind == Waveform::Kind::modulated_gaussian;
     if (waves) {
         w.frequency = o.number("frequency", 0, huge);
-        w.phase = o.number("phase", 0, -1e6, 1e6);
+        w.phase = o.number("phase", -1e6, 1e6, 0);
     }
-    if (w.kind == Waveform::Kind::sine) w.rise = o.number("rise", 0, 0, huge);
+    if (w.kind == Waveform::Kind::sine) w.rise = o.number("rise", 0, huge, 0);
     if (bell) {
         w.width = o.number("width", tiny, huge);
         w.delay = o.number("delay", -huge, huge);
@@ -259,11 +251,11 @@ Side side_of(const Json& json, const std::string& where, Files& files) {
         fault(where, "must be one of conductor, dirichlet, pml, driven, or an object with such a type");
     Object o(json, where);
     side.kind = static_cast<Side::Kind>(o.word("type", kinds));
-    if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", 0, -huge, huge);
+    if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", -huge, huge, 0);
     if (side.kind == Side::Kind::pml) {
-        side.cells = o.size("cells", side.cells, 1, most_cells);
-        side.grading = o.number("grading", side.grading, 0, 10);
-        side.reflection = o.number("reflection", side.reflection, 1e-30, 0.9999);
+        side.cells = o.size("cells", 1, most_cells, side.cells);
+        side.grading = o.number("grading", 0, 10, side.grading);
+        side.reflection = o.number("reflection", 1e-30, 0.9999, side.reflection);
     }
     if (side.kind == Side::Kind::driven) side.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
     o.no_other_keys();
@@ -316,9 +308,8 @@ struct Scaling {
 
 /// The value of "field", such as "Hz".
 Component component_of(Object& o, Mode mode) {
-    std::vector<std::string> names;
-    for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
-    return static_cast<Component>(o.word("field", names));
+    return static_cast<Component>(
+        o.word("field", {name_of(mode, Component::z), name_of(mode, Component::x), name_of(mode, Component::y)}));
 }
 
 Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling, Files& files) {
@@ -335,7 +326,7 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
     s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
     if (o.find("strength"))
-        s.strength = files.plane(o, "strength", {c[2] - c[0], c[3] - c[1]}, {s.x1 - s.x0, s.y1 - s.y0});
+        s.strength = plane_of(files, o, "strength", {c[2] - c[0], c[3] - c[1]}, {s.x1 - s.x0, s.y1 - s.y0});
     o.no_other_keys();
     return s;
 }
@@ -346,20 +337,16 @@ std::vector<double> constants_of(Object& media, const std::string& name, double 
     const Json* json = media.find(name);
     if (!json) return {};
     const Extent& to = scaling.to;
-    if (json->is_string()) return files.plane(media, name, scaling.from, to, least, most);
+    if (json->is_string()) return plane_of(files, media, name, scaling.from, to, least, most);
     Object o(*json, media.key(name));
     const double first = o.number("from", least, most), last = o.number("to", least, most);
     const bool along_x = o.word("along", {"x", "y"}, 0) == 0;
     o.no_other_keys();
-    std::vector<double> plane;
-    plane.reserve(to.columns * to.rows);
-    for (std::size_t j = 0; j < to.rows; ++j)
-        for (std::size_t i = 0; i < to.columns; ++i) {
-            const double share = along_x ? (static_cast<double>(i) + 0.5) / static_cast<double>(to.columns)
-                                         : (static_cast<double>(j) + 0.5) / static_cast<double>(to.rows);
-            plane.push_back(first + (last - first) * share);
-        }
-    return plane;
+    return to.plane([&](std::size_t i, std::size_t j) {
+        const double share = along_x ? (static_cast<double>(i) + 0.5) / static_cast<double>(to.columns)
+                                     : (static_cast<double>(j) + 0.5) / static_cast<double>(to.rows);
+        return first + (last - first) * share;
+    });
 }
 
 Initial initial_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling, Files& files) {
@@ -367,7 +354,7 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
     Initial initial;
     initial.component = component_of(o, mode);
     initial.kind = static_cast<Initial::Kind>(o.word("type", {"gaussian", "mode", "numbers"}));
-    initial.amplitude = o.number("amplitude", 1, -huge, huge);
+    initial.amplitude = o.number("amplitude", -huge, huge, 1);
     switch (initial.kind) {
     case Initial::Kind::gaussian: {
         const auto at = numbers_in(o.need("at"), o.key("at"), {"x", "y"});
@@ -379,9 +366,9 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
     case Initial::Kind::mode:
         if (initial.component != Component::z)
             fault(o.key("field"), std::string("a mode is one of ") + name_of(mode, Component::z));
-        initial.m = o.size("m", 1, 0, most_cells), initial.n = o.size("n", 1, 0, most_cells);
+        initial.m = o.size("m", 0, most_cells, 1), initial.n = o.size("n", 0, most_cells, 1);
         break;
-    case Initial::Kind::numbers: initial.numbers = files.plane(o, "file", scaling.from, scaling.to); break;
+    case Initial::Kind::numbers: initial.numbers = plane_of(files, o, "file", scaling.from, scaling.to); break;
     }
     o.no_other_keys();
     return initial;
@@ -391,10 +378,10 @@ Material material_of(const Json& json, const std::string& where) {
     Object o(json, where);
     Material m;
     m.name = o.text("name");
-    m.eps_r = o.number("eps_r", 1, 1e-6, 1e6);
-    m.mu_r = o.number("mu_r", 1, 1e-6, 1e6);
-    m.sigma = o.number("sigma", 0, 0, 1e12);
-    m.sigma_m = o.number("sigma_m", 0, 0, 1e18);
+    m.eps_r = o.number("eps_r", 1e-6, 1e6, 1);
+    m.mu_r = o.number("mu_r", 1e-6, 1e6, 1);
+    m.sigma = o.number("sigma", 0, 1e12, 0);
+    m.sigma_m = o.number("sigma_m", 0, 1e18, 0);
     o.no_other_keys();
     return m;
 }
@@ -402,12 +389,7 @@ Material material_of(const Json& json, const std::string& where) {
 /// The picture's grey values, or its indices, as indices of materials, drawn over the whole grid: a cell has the
 /// material of the pixel at its lower left corner. The picture's first row is the top.
 void read_map(Scene& scene, const std::string& path, const std::string& key) {
-    gpulab::Image image;
-    try {
-        image = gpulab::read_png_numbers(path, "materials");
-    } catch (const UsageError& e) {
-        fault(key, e.what());
-    }
+    const gpulab::Image image = read_for(key, [&] { return gpulab::read_png_numbers(path, "materials"); });
     for (std::size_t j = 0; j < scene.ny; ++j)
         for (std::size_t i = 0; i < scene.nx; ++i) {
             const std::size_t x = i * image.width / scene.nx, y = (scene.ny - 1 - j) * image.height / scene.ny;
@@ -484,11 +466,11 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     const Scaling scaling{grid, {overrides.nx ? overrides.nx : grid.columns, overrides.ny ? overrides.ny : grid.rows}};
     scene.nx = scaling.to.columns, scene.ny = scaling.to.rows;
     const double dx = o.number("dx", 1e-15, 1e9);
-    scene.dx = dx / scaling.per_x(), scene.dy = o.number("dy", dx, 1e-15, 1e9) / scaling.per_y();
+    scene.dx = dx / scaling.per_x(), scene.dy = o.number("dy", 1e-15, 1e9, dx) / scaling.per_y();
     if (o.find("dt") && o.find("courant")) fault("dt", "either dt or courant decides, not both");
-    scene.dt = o.number("dt", 0, 1e-30, 1e9);
-    scene.courant = o.number("courant", scene.courant, 1e-6, 1);
-    scene.steps = o.size("steps", scene.steps, 1, most_steps);
+    scene.dt = o.number("dt", 1e-30, 1e9, 0);
+    scene.courant = o.number("courant", 1e-6, 1, scene.courant);
+    scene.steps = o.size("steps", 1, most_steps, scene.steps);
     if (overrides.steps) scene.steps = overrides.steps;
 
     if (o.find("materials")) scene.materials.clear(); // check_scene() asks for one
@@ -541,8 +523,8 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     });
     if (const Json* frames = o.find("frames")) {
         Object f(*frames, "frames");
-        scene.frame_every = f.size("every", scene.frame_every, 1, most_steps);
-        scene.frame_scale = f.number("scale", 0, tiny, huge);
+        scene.frame_every = f.size("every", 1, most_steps, scene.frame_every);
+        scene.frame_scale = f.number("scale", tiny, huge, 0);
         f.no_other_keys();
     }
     o.no_other_keys();
@@ -595,22 +577,19 @@ double Initial::at(const Scene& scene, std::size_t i, std::size_t j) const {
 
 double largest_speed(const Scene& scene) {
     double speed = 0;
-    const auto see = [&](double eps_r, double mu_r) {
-        speed = std::max(speed, 1 / std::sqrt(eps_r * eps_0 * mu_r * mu_0));
+    const auto see = [&](const Material& m) {
+        speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
     };
     if (!scene.media.eps_r.empty() || !scene.media.mu_r.empty()) {
         for (std::size_t j = 0; j < scene.ny; ++j)
-            for (std::size_t i = 0; i < scene.nx; ++i) {
-                const Material m = scene.material_at(i, j);
-                see(m.eps_r, m.mu_r);
-            }
+            for (std::size_t i = 0; i < scene.nx; ++i) see(scene.material_at(i, j));
         return speed;
     }
     std::array<bool, 256> drawn = {};
     drawn[0] = scene.map.empty(); // the first material fills a grid without a map
     for (const std::uint8_t index : scene.map) drawn[index] = true;
     for (std::size_t i = 0; i < scene.materials.size(); ++i)
-        if (drawn[i]) see(scene.materials[i].eps_r, scene.materials[i].mu_r);
+        if (drawn[i]) see(scene.materials[i]);
     return speed;
 }
 
@@ -706,13 +685,11 @@ void check_scene(const Scene& scene) {
 
 Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
     // A file may be nested so deeply that reading it would need more stack than there is.
-    std::size_t depth = 0;
     std::vector<std::set<std::string>> keys; // of the objects around; JSON itself allows a key to be there twice
-    const auto check = [&](int, Json::parse_event_t event, Json& value) {
+    const auto check = [&](int depth, Json::parse_event_t event, Json& value) { // depth: of what is around
         using Event = Json::parse_event_t;
-        if (event == Event::object_start || event == Event::array_start) {
-            if (++depth > 32) throw UsageError("the scene: is nested more than 32 deep");
-        } else if (event == Event::object_end || event == Event::array_end) --depth;
+        if ((event == Event::object_start || event == Event::array_start) && depth >= 32)
+            throw UsageError("the scene: is nested more than 32 deep");
         if (event == Event::object_start) keys.emplace_back();
         if (event == Event::object_end) keys.pop_back();
         if (event == Event::key && !keys.back().insert(value.get<std::string>()).second)

@@ -138,7 +138,8 @@ struct Scene {
     std::vector<std::string> files = {}; ///< that the scene was read from: its own, the map, numbers
 
     double time_step() const; ///< dt, or what `courant` gives
-    bool graded() const;      ///< whether cells have media of their own
+    double cells() const { return static_cast<double>(nx) * static_cast<double>(ny); }
+    bool graded() const; ///< whether cells have media of their own
     Material material_at(std::size_t i, std::size_t j) const;
     bool fixes_z(const Side& side) const; ///< whether this side prescribes the component along z in its outermost cells
 };

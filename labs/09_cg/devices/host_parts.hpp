@@ -75,16 +75,13 @@ protected:
     /// Waits for the sums, and not for next_x(). @return those of the rows of this process
     ResidualSums residual() {
         ResidualSums all;
-        for (auto& device : devices_) {
-            const ResidualSums share = device->residual();
-            all.rr += share.rr, all.rho += share.rho;
-        }
+        for (auto& device : devices_) all = all + device->residual();
         return all;
     }
     /// Takes the sums of all parts.
     void take(const ResidualSums& sums) {
-        if (out_.history.empty()) scalars_.begin(sums.rr, sums.rho);
-        else scalars_.next(sums.rr, sums.rho);
+        if (out_.history.empty()) scalars_.begin(sums);
+        else scalars_.next(sums);
     }
 
 private:

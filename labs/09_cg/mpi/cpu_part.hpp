@@ -74,7 +74,7 @@ private:
             shares[thread] = share;
         });
         ResidualSums all;
-        for (const ResidualSums& share : shares) all.rr += share.rr, all.rho += share.rho;
+        for (const ResidualSums& share : shares) all = all + share;
         return all;
     }
     void multiply(std::size_t first, std::size_t last) {

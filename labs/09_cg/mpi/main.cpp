@@ -193,11 +193,9 @@ bool ranks_agree(const Ranks& ranks, const std::vector<double>& history) {
 /// All elements of x, on rank 0.
 template <class T>
 std::vector<T> gathered(const Ranks& ranks, const cg::Split& split, const std::vector<T>& own, std::size_t n) {
-    std::vector<int> counts, places;
-    for (std::size_t i = 0; i < split.parts(); ++i) {
-        counts.push_back(static_cast<int>(split.rows(i)));
-        places.push_back(static_cast<int>(split.first[i]));
-    }
+    std::vector<int> counts;
+    for (std::size_t i = 0; i < split.parts(); ++i) counts.push_back(static_cast<int>(split.rows(i)));
+    const std::vector<int> places(split.first.begin(), split.first.end() - 1);
     std::vector<T> x(ranks.me == 0 ? n : 0);
     MPI_Gatherv(own.data(), static_cast<int>(own.size()), cg::mpi_type<T>(), x.data(), counts.data(), places.data(),
                 cg::mpi_type<T>(), 0, MPI_COMM_WORLD);

@@ -32,9 +32,7 @@ template <class T> void kernel_rows(const Problem<T>& p, const std::string& matr
     std::map<std::string, double> one; // of each kernel, with one group per compute unit
     for (const std::size_t items : sizes)
         for (std::size_t groups = 1; groups <= 16; ++groups) {
-            gpulab::Parameters all = parameters(p, matrix);
-            all.push_back({"items", items}), all.push_back({"groups", groups});
-            report.begin(all);
+            report.begin(parameters(p, matrix, {{"items", items}, {"groups", groups}}));
             ClPart<T> device(gpulab::opencl(), p, whole, false, 0, items);
             device.clear();
             for (const char* const kernel : kernel_names) {
