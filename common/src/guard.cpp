@@ -25,13 +25,10 @@ std::size_t guard_bytes() {
 }
 
 bool poisons() {
-    static const bool on = [] {
-        const char* const text = std::getenv("GPULAB_POISON");
-        const std::string_view wish = text ? text : "1";
-        if (wish != "0" && wish != "1") throw UsageError("GPULAB_POISON: 0 or 1 is possible");
-        return wish == "1";
-    }();
-    return on;
+    const char* const text = std::getenv("GPULAB_POISON");
+    const std::string_view wish = text ? text : "1";
+    if (wish != "0" && wish != "1") throw UsageError("GPULAB_POISON: 0 or 1 is possible");
+    return wish == "1";
 }
 
 namespace {
