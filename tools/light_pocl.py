@@ -6,15 +6,20 @@ code of each function. What it lacks makes a kernel fail to build.
 """
 
 import ctypes
+import hashlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VENDORS = pathlib.Path("/etc/OpenCL/vendors")
+FOLDER = "light_pocl"  # of a build, for all that are made
+DAY = 24 * 3600
 TEXTS = {".c", ".cl", ".cpp", ".cu", ".hpp", ".inc", ".md", ".py", ".toml", ".txt"}
 NAME = re.compile(r'define [^@]*@"?([\w.$]+)')  # of a function of the library
 LEVELS = ("avx512f", "avx2", "fma4", "f16c", "avx", "sse4_1", "ssse3", "sse2")  # of a CPU, as the kernel of the system says
@@ -22,65 +27,76 @@ LIBRARIES = {"avx512f": "avx512", "f16c": "avx_f16c", "fma4": "avx_fma4", "sse4_
 
 
 def make(folder):
-    """Makes it in a folder, which lives on: the next call makes it again only if other functions are called.
+    """Makes it in a new folder below this one, or finds the one made before. Others keep theirs: runs may overlap.
     @return what OCL_ICD_VENDORS has to be, or None where it cannot be made or does not work"""
+    new = None
     try:
         library = system_library()
         binary = library.read_bytes()
         clang = shutil.which("clang-" + re.search(rb"LLVM (\d+)", binary)[1].decode())
         data = library.parents[2] / "share/pocl"  # where a PoCL that can be moved looks, from where it is
-        if b"RELOC" not in binary or not clang or not data.is_dir():
-            return None
         functions = data / f"kernel-x86_64-pc-linux-gnu-{level()}.bc"
-        called, known = called_functions(), folder / "functions.txt"
-        state = f"{library} {library.stat().st_mtime} {functions}\n"
-        if known.is_file():
-            before, kept, names = known.read_text(encoding="utf-8").split("\n", 2)
-            if before + "\n" == state and set(kept.split()) == called & set(names.split()):
-                return folder / "vendors"
-        shutil.rmtree(folder, ignore_errors=True)
-        parts = folder / library.parent.relative_to(library.parents[2])
-        share = folder / "share/pocl"
-        for new in (parts, share, folder / "vendors"):
-            new.mkdir(parents=True)
+        if b"RELOC" not in binary or not clang or not functions.is_file():
+            return None
+        called = called_functions()
+        others = {icd.name: icd.read_text(encoding="utf-8") for icd in sorted(VENDORS.glob("*.icd")) if "pocl" not in icd.name}
+        state = repr((str(folder.resolve()), str(library), library.stat().st_mtime, str(functions), sorted(others.items()), sorted(called)))
+        made = folder.resolve() / hashlib.sha256(state.encode()).hexdigest()[:16]
+        if made.is_dir():
+            os.utime(made)
+            return made / "vendors"
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            if time.time() - old.stat().st_mtime > DAY:
+                shutil.rmtree(old, ignore_errors=True)
+        new = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        parts, share, vendors = new / library.parent.relative_to(library.parents[2]), new / "share/pocl", new / "vendors"
+        for one in (parts, share, vendors):
+            one.mkdir(parents=True)
         for other in data.iterdir():
-            (share / other.name).symlink_to(other)
-        (share / functions.name).unlink()
+            if other != functions:
+                (share / other.name).symlink_to(other)
         text = subprocess.run([clang, "-S", "-emit-llvm", "-x", "ir", functions, "-Xclang", "-disable-llvm-passes", "-o", "-"],
                               capture_output=True, text=True, check=True).stdout
-        text, names = reduced(text, called)
         subprocess.run([clang, "-c", "-emit-llvm", "-x", "ir", "-", "-Xclang", "-disable-llvm-passes", "-o", share / functions.name],
-                       input=text, capture_output=True, text=True, check=True)
+                       input=reduced(text, called), capture_output=True, text=True, check=True)
         shutil.copy(library, parts / library.name)
         (parts / "pocl").symlink_to(library.parent / "pocl")
-        for icd in VENDORS.glob("*.icd"):
-            if "pocl" not in icd.name:
-                shutil.copy(icd, folder / "vendors")
-        write_place(folder)
-        check = subprocess.run([sys.executable, __file__], env={**os.environ, "OCL_ICD_VENDORS": str(folder / "vendors"),
-                                                              "POCL_CACHE_DIR": str(folder / "cache")}, check=False)
-        if check.returncode != 0:
-            return None
-        known.write_text(f"{state}{' '.join(sorted(called & names))}\n{' '.join(sorted(names))}", encoding="utf-8")
-        return folder / "vendors"
-    except (OSError, TypeError, IndexError, ValueError, StopIteration, subprocess.CalledProcessError):
+        for name, text in others.items():
+            (vendors / name).write_text(text, encoding="utf-8")
+        write_place(new, new)
+        subprocess.run([sys.executable, __file__], env={**os.environ, "OCL_ICD_VENDORS": str(vendors), "POCL_CACHE_DIR": str(new / "cache")},
+                       check=True)
+        shutil.rmtree(new / "cache")
+        write_place(new, made)
+        for path in (new, *new.rglob("*")):  # also for the users of a sandbox, whatever the umask
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() else 0o644)
+        new.rename(made)
+        return made / "vendors"
+    except (OSError, TypeError, IndexError, StopIteration, subprocess.CalledProcessError):
+        if new and (made / "vendors").is_dir():  # another run was faster
+            return made / "vendors"
         return None
+    finally:
+        if new:
+            shutil.rmtree(new, ignore_errors=True)
 
 
-def write_place(folder):
-    """Tells OpenCL's loader where the library is."""
-    library = next(folder.resolve().glob("lib*/**/libpocl.so*"))
-    (folder / "vendors/pocl.icd").write_text(f"{library}\n", encoding="utf-8")
+def write_place(folder, place):
+    """Tells OpenCL's loader where the library is, once this folder is in its place."""
+    library = next(folder.glob("lib*/**/libpocl.so*")).relative_to(folder)
+    (folder / "vendors/pocl.icd").write_text(f"{place.resolve() / library}\n", encoding="utf-8")
 
 
 def copied(folder):
     """Makes another copy of what the tests use, for programs that can read a few folders only.
     @return the folder, or None where the tests use the system's PoCL"""
     made = pathlib.Path(os.environ.get("OCL_ICD_VENDORS", "")).parent
-    if not (made / "functions.txt").is_file():
+    if made.parent.name != FOLDER:
         return None
-    shutil.copytree(made, folder, symlinks=True, ignore=shutil.ignore_patterns("cache"))
-    write_place(folder)
+    shutil.copytree(made, folder, symlinks=True)
+    write_place(folder, folder)
     return folder
 
 
@@ -117,7 +133,7 @@ def called_as(function):
 
 
 def reduced(text, called):
-    """The text of the library with the functions that are called, and those that these call; and all names in it."""
+    """The text of the library with the functions that are called, and those that these call."""
     head, *functions = re.split(r"(?m)^(?=define )", text)
     bodies, rest = {}, []
     for function in functions:
@@ -130,7 +146,7 @@ def reduced(text, called):
         if name not in kept:
             kept.add(name)
             left += [other for other in re.findall(r"@([\w.$]+)", bodies[name]) if other in bodies]
-    return head + "".join(bodies[name] for name in bodies if name in kept) + "".join(rest), set(map(called_as, bodies))
+    return head + "".join(bodies[name] for name in bodies if name in kept) + "".join(rest)
 
 
 def build_a_kernel():

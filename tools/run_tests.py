@@ -141,7 +141,7 @@ def stand_ins(folder):
 def run(folder, words):
     if instead := stand_ins(folder):
         os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, (str(instead.resolve()), os.environ.get("LD_LIBRARY_PATH"))))
-    if any(folder.glob("bin/*")) and "OCL_ICD_VENDORS" not in os.environ and (vendors := light_pocl.make(folder.resolve() / "light_pocl")):
+    if any(folder.glob("bin/*")) and "OCL_ICD_VENDORS" not in os.environ and (vendors := light_pocl.make(folder / light_pocl.FOLDER)):
         os.environ["OCL_ICD_VENDORS"] = str(vendors)
     terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     left = collections.Counter()  # tests of each group that have not ended

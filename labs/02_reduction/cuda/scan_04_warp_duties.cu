@@ -2,31 +2,32 @@
 //
 // Changed: in rung 3 a block keeps its tile in registers while it looks back, and its warps do nothing else meanwhile.
 // Here one block per multiprocessor stays for the whole launch and holds six tiles in shared memory, each at another
-// stage. Every warp has a duty (warp specialisation); the warps hand a tile on by barriers:
+// step. Every warp has a duty (warp specialisation), and hands a tile on by arriving at a barrier:
 //
-//     warps                  do, with one tile after another            and then end a round of the barrier
-//     one that copies        load it                                    loaded
-//     eight that work        add it up                                  added
-//     one that publishes     let the other blocks see its sum           prefixed, together with the next
-//     one for the prefixes   find what comes before each warp's part    prefixed
-//     eight that work        scan it in place                           scanned
-//     one that copies        store it, load another tile in its place   loaded
+//     a tile's way                                          warps                    barrier
+//     it is loaded                                          one that copies          loaded
+//     added up                                              eight that work          added
+//     its sum is published, for the other blocks            one that publishes       prefixed
+//     what comes before each warp's part of it is found     one for the prefixes     prefixed
+//     scanned in place                                      eight that work          scanned
+//     stored, and another tile is loaded into its place     the one that copies      loaded
 //
-//     six tiles, at some moment    loading   loading   added   waits for its prefix   scanned   stored
+//     six tiles, at some moment    loading   waits   waits   waits   being scanned   being stored
 //
-// So loads and stores go on while a tile waits for its prefix.
+// So loads and stores go on while tiles wait for their prefixes.
 //
 //   - Tiles go round the blocks: block b has tiles b, b + blocks, b + 2 blocks, ... All blocks run at the same time
 //     (a cooperative launch), so they may wait for each other, and no tickets are needed.
-//   - There is no chain. A block knows the sum up to the end of its last tile. What it needs besides are the sums of
-//     the tiles since then, one of every other block: one warp reads them all at once.
-//   - Sums are published early: the working warps add a tile up before they scan the tile that is three behind it, and
-//     the warp that publishes waits for nobody else. A warp that also finds the prefixes would publish a sum only after
-//     the prefix before it has been found: then one slow block delays all.
-//   - The additions have an order that depends on the number of blocks only: on one device every run gives the same
+//   - There is no chain. A block knows the sum up to the end of its previous tile. It still needs the sums of the tiles
+//     in between, one from each other block: one warp reads them all at once.
+//   - Sums are published early: the working warps add up tile i before they scan tile i - 3, and the warp that
+//     publishes waits only for them. A warp that also finds the prefixes would publish a sum only after the prefix
+//     before it has been found: then one slow block delays all.
+//   - For one n the order of the additions depends only on the number of blocks: on one device every run gives the same
 //     bits.
 //   - A bulk copy (compute capability 9.0) is started by one thread and needs no registers.
-//   - To arrive at a barrier is not to wait: only who calls wait() does. Every thread arrives for what it did itself.
+//   - Whoever arrives at a barrier goes on; only a thread that calls wait() waits. A round ends when all have arrived,
+//     and the bytes that were announced. Each thread arrives for what it wrote itself.
 // Index: a thread has nine neighbouring vectors of 16 bytes. Nine is odd: so the r-th vectors of eight threads, 128
 // bytes that are read at the same time, lie in different banks. The bulk copies read and write global memory in order.
 // Limit: memory, 8 bytes per float. And 217 KiB of shared memory, which not all devices have.
@@ -52,11 +53,12 @@ enum Duty : unsigned { copies = workers, publishes, finds_prefixes, warps_with_d
 constexpr unsigned threads_with_duties = warps_with_duties * 32;
 constexpr unsigned stages = 6; // tiles in shared memory
 constexpr unsigned thread_vectors = 9;
-constexpr unsigned most_blocks = 160;                                       // whose sums a warp reads at once
+constexpr unsigned most_blocks = 160;                                       // a warp reads this many sums at once
 template <class T> constexpr unsigned part = width<T>* thread_vectors * 32; // elements of a warp
 template <class T> constexpr unsigned stage_size = workers* part<T>;        // elements of a tile
 
-/// What a block keeps in shared memory. Tile i of the block is in stage i % stages, for the (i / stages)-th time.
+/// What a block keeps in shared memory. A stage is the place of one tile. Tile i of the block is in stage i % stages;
+/// it is the (i / stages)-th tile there, counted from 0, which is the round of the stage's barriers.
 template <class T> struct Stages {
     alignas(128) T tile[stages][stage_size<T>];
     T of_warps[stages][workers]; ///< the sum of each warp's part
@@ -81,7 +83,8 @@ template <class T> struct BlockTiles {
 };
 
 #if __CUDA_ARCH__ >= 900
-constexpr unsigned ahead = 3; // tiles between the addition and the scan: time to find the prefix
+constexpr unsigned ahead = 3; // tile i is added up before tile i - ahead is scanned: time to find the prefix
+static_assert(ahead < stages);
 
 /// Bulk copies: a unit beside the threads moves the bytes. @pre addresses and bytes are multiples of 16
 __device__ inline void load_bulk(void* shared, const void* global, unsigned bytes, gpulab::Barrier& arrived) {
@@ -132,22 +135,24 @@ template <class T> __device__ void copy_tiles(Stages<T>& s, BlockTiles<T> tiles,
 /// The sum of the tiles begin ... end - 1, in all lanes. Waits until each has been published.
 /// @pre end - begin <= most_blocks, and all 32 lanes of a warp call it
 template <class T> __device__ T sum_of_tiles(const TileStates<T>& states, unsigned begin, unsigned end, unsigned lane) {
-    constexpr unsigned each = most_blocks / 32; // lane l has tiles begin + l, begin + 32 + l, ...
-    TileState<T> state[each];
+    static_assert(most_blocks % 32 == 0);
+    constexpr unsigned tiles_per_lane = most_blocks / 32; // lane l has tiles begin + l, begin + 32 + l, ...
+    TileState<T> state[tiles_per_lane];
     bool waiting = true;
     while (waiting) {
 #pragma unroll
-        for (unsigned k = 0; k < each; ++k) { // no load waits for another: the states are looked at afterwards
+        for (unsigned k = 0; k < tiles_per_lane;
+             ++k) { // no load waits for another: the states are looked at afterwards
             const unsigned tile = begin + 32 * k + lane;
             state[k] = tile < end ? states.look(tile) : TileState<T>(aggregate, 0);
         }
         waiting = false;
 #pragma unroll
-        for (unsigned k = 0; k < each; ++k) waiting |= state[k].status() == nothing;
+        for (unsigned k = 0; k < tiles_per_lane; ++k) waiting |= state[k].status() == nothing;
     }
     T sum = 0;
 #pragma unroll
-    for (unsigned k = 0; k < each; ++k) sum += state[k].value();
+    for (unsigned k = 0; k < tiles_per_lane; ++k) sum += state[k].value();
 #pragma unroll
     for (unsigned step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(all_lanes, sum, step);
     return sum;
@@ -165,25 +170,25 @@ __device__ void publish_sums(Stages<T>& s, BlockTiles<T> tiles, const TileStates
     for (unsigned i = 0; i < count; ++i) {
         s.added[i % stages].wait(i / stages);
         const T up_to_me = scan_of_warps(s.of_warps[i % stages], lane);
-        if (lane == workers - 1) states.publish(tiles.number(i), {aggregate, up_to_me});
-        s.prefixed[i % stages].arrive(); // of_warps has been read
+        if (lane == workers - 1) states.publish(tiles.number(i), {aggregate, up_to_me}); // all parts: the tile's sum
+        s.prefixed[i % stages].arrive();                                                 // of_warps has been read
     }
 }
 
 /// The warp for the prefixes.
 template <class T>
 __device__ void find_prefixes(Stages<T>& s, BlockTiles<T> tiles, const TileStates<T>& states, unsigned lane) {
-    T known = 0; // the sum of all elements up to the end of the block's last tile
+    T known = 0; // the sum of all elements up to the end of the block's previous tile
     const unsigned count = tiles.count();
     for (unsigned i = 0; i < count; ++i) {
         const unsigned tile = tiles.number(i);
         s.added[i % stages].wait(i / stages);
-        const T before = known + sum_of_tiles(states, i == 0 ? 0 : tile - tiles.blocks + 1, tile, lane);
+        const T before_tile = known + sum_of_tiles(states, i == 0 ? 0 : tile - tiles.blocks + 1, tile, lane);
         const T up_to_me = scan_of_warps(s.of_warps[i % stages], lane);
-        known = before + __shfl_sync(all_lanes, up_to_me, workers - 1);
+        known = before_tile + __shfl_sync(all_lanes, up_to_me, workers - 1);
         T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
         if (lane == 0) before_me = 0;
-        if (lane < workers) s.before[i % stages][lane] = before + before_me;
+        if (lane < workers) s.before[i % stages][lane] = before_tile + before_me;
         s.prefixed[i % stages].arrive();
     }
 }
@@ -291,8 +296,8 @@ template <class T> void cuda_scan_warp_duties(const ScanProblem<T>& p, Prefixes<
     const gpulab::DeviceBuffer<T> a(p.a);
     gpulab::DeviceBuffer<T> result(p.size());
     const unsigned tiles = gpulab::grid_size(p.size(), stage_size<T>);
-    const unsigned blocks =
-        std::min({tiles, most_blocks, gpulab::resident_blocks(kernel, threads_with_duties, shared_bytes)});
+    const unsigned most = std::min(most_blocks, gpulab::resident_blocks(kernel, threads_with_duties, shared_bytes));
+    const unsigned blocks = std::min(tiles, most);
     gpulab::DeviceBuffer<Word> words(TileStates<T>::size(tiles));
     const TileStates<T> states{words.data()};
     const auto launch = [&](cudaStream_t stream) {
@@ -305,7 +310,7 @@ template <class T> void cuda_scan_warp_duties(const ScanProblem<T>& p, Prefixes<
         CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
                                                dim3(threads_with_duties), arguments, shared_bytes, stream));
     };
-    watch.tile(std::size_t{blocks} * stage_size<T>); // where each block's second tile begins
+    watch.tile(stage_size<T>), watch.tile(std::size_t{most} * stage_size<T>); // then each block has a second one
     gpulab::watch_stream(watch, launch, gpulab::poisoning(result, words));
     result.copy_to(out);
 }
