@@ -31,9 +31,8 @@ template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& 
 }
 
 std::string refused_option(const gpulab::Options& options, std::string_view variant) {
-    const bool several_gpus = takes_several_devices(variant) && variant.starts_with("cuda_");
-    return several_gpus && options.stopwatch().flush_l2() ? "--flush-l2: the caches of several GPUs are not emptied"
-                                                          : "";
+    if (!options.stopwatch().flush_l2() || !takes_several_devices(variant) || !variant.starts_with("cuda_")) return "";
+    return "--flush-l2: the caches of several GPUs are not emptied";
 }
 
 void add_columns(gpulab::Report& report) {

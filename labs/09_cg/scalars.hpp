@@ -19,13 +19,13 @@ inline ResidualSums operator+(const ResidualSums& a, const ResidualSums& b) { re
 /// alpha, beta, the history and the end. A rung's loop:
 ///
 ///     Scalars<T> scalars(p, out);
-///     scalars.begin({rr, rho});                   // of the start
+///     scalars.begin(rr, rho);                     // of the start
 ///     while (scalars.wants_more()) {
 ///         ... q = A p, pq = p . q                 // 1, 2 of the method's eight steps
 ///         if (!scalars.accepts(pq)) break;        // 3: scalars.alpha()
 ///         ... x += alpha p, r -= alpha q          // 4, 5
 ///         ... rr = r . r, rho = r . z             // 6
-///         scalars.next({rr, rho});                // 7: scalars.beta()
+///         scalars.next(rr, rho);                  // 7: scalars.beta()
 ///         ... p = z + beta p                      // 8
 ///     }
 ///
@@ -35,13 +35,13 @@ public:
     /// @param out its history and end are written
     Scalars(const Problem<T>& p, Output<T>& out) : p_(p), out_(out) {}
 
-    /// Takes the sums of the start.
-    void begin(const ResidualSums& start) {
+    /// Takes r . r and r . z of the start.
+    void begin(double rr, double rho) {
         out_.history.clear();
         out_.history.reserve(std::min<std::size_t>(p_.limit, 100000) + 1);
         out_.curvature = 0;
-        rho_ = start.rho;
-        note(start.rr);
+        rho_ = rho;
+        note(rr);
     }
 
     bool wants_more() const { return more_; }
@@ -56,11 +56,11 @@ public:
     }
     double alpha() const { return alpha_; }
 
-    /// Takes the sums of the new residual.
-    void next(const ResidualSums& sums) {
-        beta_ = p_.steepest ? 0 : sums.rho / rho_;
-        rho_ = sums.rho;
-        note(sums.rr);
+    /// Takes r . r and r . z of the new residual.
+    void next(double rr, double rho) {
+        beta_ = p_.steepest ? 0 : rho / rho_;
+        rho_ = rho;
+        note(rr);
     }
     double beta() const { return beta_; }
 

@@ -113,9 +113,8 @@ template <class T> void growth(const Options& options, Report& report, std::size
         if (!growth.fits(fmt::format("{} rows", rows), n * static_cast<double>(settings.limit), need.device, need.host))
             break;
         const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
-        const Reference reference = make_reference(p);
         report.begin(parameters(p, "laplace2d"));
-        run_jobs(options, p, reference, growth.jobs(jobs<T>(options, p.parts)),
+        run_jobs(options, p, make_reference(p), growth.jobs(jobs<T>(options, p.parts)),
                  [&](gpulab::Result& result, const Output<T>& out) {
                      const std::size_t iterations = std::max<std::size_t>(out.iterations(), 1);
                      growth.add_to(result, n * static_cast<double>(iterations));

@@ -45,8 +45,8 @@ constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
 constexpr std::size_t most_bytes = std::size_t{1} << 20; // some ten thousand lines
 
 std::string without_commas(std::string text) {
-    for (char& c : text)
-        if (c == ',' || c == '\n') c = ' ';
+    std::ranges::replace_if(
+        text, [](char c) { return c == ',' || c == '\n'; }, ' ');
     return text;
 }
 
@@ -97,11 +97,10 @@ void TuningCache::store(const Tuned& entry) {
 }
 
 std::string TuningCache::text() const {
-    std::string text = std::string(heading) + "\n";
+    std::string all = std::string(heading) + "\n";
     for (const Tuned& t : entries_)
-        text +=
-            fmt::format("{},{},{},{},{},{},{}\n", t.device, t.kernel, t.type, t.rows, t.groups, t.one_ms, t.best_ms);
-    return text;
+        all += fmt::format("{},{},{},{},{},{},{}\n", t.device, t.kernel, t.type, t.rows, t.groups, t.one_ms, t.best_ms);
+    return all;
 }
 
 Tuned find_groups(const std::string& file, const std::string& device, const std::string& kernel,

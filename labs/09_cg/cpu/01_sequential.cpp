@@ -49,7 +49,7 @@ template <class T> void cpu_sequential(const Problem<T>& problem, Output<T>& out
             rho += static_cast<double>(r[i]) * p[i];
         }
         Scalars<T> scalars(problem, out);
-        scalars.begin({rr, rho});
+        scalars.begin(rr, rho);
         while (scalars.wants_more()) {
             if (!scalars.accepts(multiply(problem.matrix, p, q))) break; // 1, 2, 3
             const auto alpha = static_cast<T>(scalars.alpha());
@@ -60,7 +60,7 @@ template <class T> void cpu_sequential(const Problem<T>& problem, Output<T>& out
                 rr += static_cast<double>(r[i]) * r[i];
                 rho += static_cast<double>(r[i]) * (inverse ? inverse[i] * r[i] : r[i]);
             }
-            scalars.next({rr, rho}); // 7
+            scalars.next(rr, rho); // 7
             const auto beta = static_cast<T>(scalars.beta());
             for (std::size_t i = 0; i < n; ++i) p[i] = (inverse ? inverse[i] * r[i] : r[i]) + beta * p[i]; // 8
         }

@@ -70,7 +70,7 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
             everybody.arrive_and_wait(); // nobody reads the start in p any more; all shares are there
             for (std::size_t i = begin; i < end; ++i) p[i] = z(i);
             Scalars<T> scalars(problem, outputs[thread]);
-            scalars.begin({sum(&Shares::rr), sum(&Shares::rho)});
+            scalars.begin(sum(&Shares::rr), sum(&Shares::rho));
             while (scalars.wants_more()) {
                 everybody.arrive_and_wait(); // p is complete
                 double pq = 0;
@@ -90,8 +90,8 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
                     rho += static_cast<double>(r[i]) * z(i);
                 }
                 mine.rr = rr, mine.rho = rho;
-                everybody.arrive_and_wait();                         // the shares of r.r and r.z are there
-                scalars.next({sum(&Shares::rr), sum(&Shares::rho)}); // 7
+                everybody.arrive_and_wait();                       // the shares of r.r and r.z are there
+                scalars.next(sum(&Shares::rr), sum(&Shares::rho)); // 7
                 const auto beta = static_cast<T>(scalars.beta());
                 for (std::size_t i = begin; i < end; ++i) p[i] = z(i) + beta * p[i]; // 8
             }

@@ -126,7 +126,7 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
         spmv(); // p holds x_0 here
         next_r(1);
         double rr = dot(v.r.data(), v.r.data());
-        scalars.begin({rr, v.jacobi ? dot_jacobi() : rr});
+        scalars.begin(rr, v.jacobi ? dot_jacobi() : rr);
         next_p(0);
         while (scalars.wants_more()) {
             spmv();                                                             // 1 of the eight steps
@@ -137,10 +137,10 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
             times.begin("next_x", stream); // 4
             next_x_kernel<<<blocks, block_threads, 0, stream>>>(v.x.data(), v.p.data(), alpha, n);
             times.end(stream);
-            next_r(alpha);                                    // 5
-            rr = dot(v.r.data(), v.r.data());                 // 6
-            scalars.next({rr, v.jacobi ? dot_jacobi() : rr}); // 7
-            next_p(static_cast<T>(scalars.beta()));           // 8
+            next_r(alpha);                                  // 5
+            rr = dot(v.r.data(), v.r.data());               // 6
+            scalars.next(rr, v.jacobi ? dot_jacobi() : rr); // 7
+            next_p(static_cast<T>(scalars.beta()));         // 8
         }
         CUDA_CHECK_LAUNCH();
     };

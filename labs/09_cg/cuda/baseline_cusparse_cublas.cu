@@ -69,16 +69,18 @@ template <class T> void cuda_cusparse_cublas(const Problem<T>& problem, Output<T
             return static_cast<double>(sum);
         };
         gpulab::DeviceBuffer<T>& direction = v.jacobi ? z : v.r; // z
-        const auto residual = [&]() -> ResidualSums {
+        double rr = 0, rho = 0;
+        const auto residual = [&] {
             if (v.jacobi && n > 0)
                 CUBLAS_CHECK(multiply_by(dense, CUBLAS_SIDE_LEFT, n, 1, v.r.data(), n, v.weights(), 1, z.data(), n));
-            const double rr = dot_of(v.r, v.r);
-            return {rr, v.jacobi ? dot_of(v.r, z) : rr};
+            rr = dot_of(v.r, v.r);
+            rho = v.jacobi ? dot_of(v.r, z) : rr;
         };
         Scalars<T> scalars(problem, out);
         product(); // p holds x_0 here
         CUBLAS_CHECK(axpy(dense, n, &minus_one, v.q.data(), 1, v.r.data(), 1));
-        scalars.begin(residual());
+        residual();
+        scalars.begin(rr, rho);
         CUDA_CHECK(cudaMemcpyAsync(v.p.data(), direction.data(), v.p.bytes(), cudaMemcpyDeviceToDevice, stream));
         while (scalars.wants_more()) {
             product();
@@ -86,7 +88,8 @@ template <class T> void cuda_cusparse_cublas(const Problem<T>& problem, Output<T
             const auto alpha = static_cast<T>(scalars.alpha()), minus_alpha = -alpha;
             CUBLAS_CHECK(axpy(dense, n, &alpha, v.p.data(), 1, v.x.data(), 1));
             CUBLAS_CHECK(axpy(dense, n, &minus_alpha, v.q.data(), 1, v.r.data(), 1));
-            scalars.next(residual());
+            residual();
+            scalars.next(rr, rho);
             const auto beta = static_cast<T>(scalars.beta());
             CUBLAS_CHECK(scale(dense, n, &beta, v.p.data(), 1));
             CUBLAS_CHECK(axpy(dense, n, &one, direction.data(), 1, v.p.data(), 1));

@@ -80,8 +80,8 @@ protected:
     }
     /// Takes the sums of all parts.
     void take(const ResidualSums& sums) {
-        if (out_.history.empty()) scalars_.begin(sums);
-        else scalars_.next(sums);
+        if (out_.history.empty()) scalars_.begin(sums.rr, sums.rho);
+        else scalars_.next(sums.rr, sums.rho);
     }
 
 private:

@@ -133,15 +133,17 @@ template <class T> void opencl_cpu_ranges(const Problem<T>& problem, Output<T>& 
     watch.tile(512, "rows"); // of a block
     time_solution<T, ClRanges<T>>({&device}, problem, out, watch, [&](Output<T>& result, gpulab::Timeline* timeline) {
         Scalars<T> scalars(problem, result);
-        device.multiply();                  // p holds x_0 here
-        scalars.begin(device.update(T{1})); // x = x_0, r = b - A x_0
-        device.next_p(T{0});                // p = z
+        device.multiply();                              // p holds x_0 here
+        const ResidualSums start = device.update(T{1}); // x = x_0, r = b - A x_0
+        scalars.begin(start.rr, start.rho);
+        device.next_p(T{0}); // p = z
         while (scalars.wants_more()) {
             const bool positive = scalars.accepts(device.multiply());               // 1, 2, 3
             device.record().collect(result.iterations() == 2 ? timeline : nullptr); // multiply() has waited
             if (!positive) break;
-            scalars.next(device.update(static_cast<T>(scalars.alpha()))); // 4 to 7
-            device.next_p(static_cast<T>(scalars.beta()));                // 8
+            const ResidualSums sums = device.update(static_cast<T>(scalars.alpha())); // 4, 5, 6
+            scalars.next(sums.rr, sums.rho);                                          // 7
+            device.next_p(static_cast<T>(scalars.beta()));                            // 8
         }
         device.finish();
     });

@@ -62,7 +62,8 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         device.multiply(0, n); // p holds x_0 here
         device.next_r(T{1});   // r = b - A x_0
         device.dot_r();
-        scalars.begin(device.residual());
+        const ResidualSums start = device.residual();
+        scalars.begin(start.rr, start.rho);
         device.next_p(T{0}); // p = z
         while (scalars.wants_more()) {
             device.multiply(0, n);                                                  // 1: q = A p
@@ -75,7 +76,8 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
             device.dot_r();       // 6: r . r and r . z
             device.next_x(alpha); // 4: x += alpha p, while the sums travel
             device.flush();
-            scalars.next(device.residual());               // 7: beta
+            const ResidualSums sums = device.residual();
+            scalars.next(sums.rr, sums.rho);               // 7: beta
             device.next_p(static_cast<T>(scalars.beta())); // 8: p = z + beta p
         }
         device.finish();

@@ -28,9 +28,9 @@ TEST_CASE("p . q below the normal numbers ends the iteration when the residual i
     for (const bool rounding : {true, false}) {
         Output<double> out;
         cg::Scalars<double> scalars(c.problem, out);
-        scalars.begin({1, 1});
+        scalars.begin(1, 1);
         REQUIRE(scalars.accepts(1e-300));
-        scalars.next({rounding ? 1e-40 : 1e-20, 1e-40}); // the squares of the norms
+        scalars.next(rounding ? 1e-40 : 1e-20, 1e-40); // the squares of the norms
         CHECK(scalars.accepts(1e-300));
         CHECK(scalars.accepts(1e-310) == !rounding);
         CHECK(scalars.wants_more() == !rounding);
