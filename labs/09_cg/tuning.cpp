@@ -91,8 +91,7 @@ std::optional<Tuned> TuningCache::find(const std::string& device, const std::str
 }
 
 void TuningCache::store(const Tuned& entry) {
-    entries_.push_back(entry);
-    entries_.back().device = without_commas(entry.device);
+    entries_.emplace_back(entry).device = without_commas(entry.device);
     if (!path_.empty()) gpulab::OutputFile(path_).write(text());
 }
 
