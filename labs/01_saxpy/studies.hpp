@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gpulab/options.hpp"
+#include "gpulab/forward.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

@@ -2,7 +2,6 @@
 /// Lab 02: many numbers into one. The sum, and what the other operations of the lab share with it.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +51,10 @@ template <class T> Expected<T> expected_sum(const SumProblem<T>& p);
 /// On a device an element is added to at most n / 2048 others by its own thread: every grid has at least 2048 threads,
 /// unless a thread has at most 32 elements, which the 2048 below covers. It covers all that follows, too: trees, and
 /// one addition per block.
-constexpr double longest_chain(std::size_t n) { return static_cast<double>(std::min(n, n / 2048 + 2048)); }
+constexpr double longest_chain(std::size_t n) {
+    const std::size_t on_a_grid = n / 2048 + 2048;
+    return static_cast<double>(n < on_a_grid ? n : on_a_grid);
+}
 
 /// Bound on |sum - exact| / (sum of |a_i|).
 ///
@@ -66,7 +68,7 @@ template <class T> double tolerance(gpulab::Backend backend, std::size_t n, doub
     constexpr double u = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
     constexpr double u_double = std::numeric_limits<double>::epsilon() / 2;
     if (backend == gpulab::Backend::cpu)
-        return static_cast<double>(n) * u_double + (2 + term_errors) * std::max(u, u_double);
+        return static_cast<double>(n) * u_double + (2 + term_errors) * (u > u_double ? u : u_double);
     return (longest_chain(n) + 2 + term_errors) * u;
 }
 

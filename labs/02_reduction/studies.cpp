@@ -17,6 +17,14 @@ using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;
 
+template <class T> gpulab::Work sum_work(std::size_t n) {
+    const auto size = static_cast<double>(n);
+    return {.bytes = sizeof(T) * size, .flops = size};
+}
+template gpulab::Work sum_work<float>(std::size_t);
+template gpulab::Work sum_work<double>(std::size_t);
+template gpulab::Work sum_work<std::int32_t>(std::size_t);
+
 namespace {
 
 gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }

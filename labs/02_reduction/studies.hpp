@@ -7,8 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
+#include "gpulab/forward.hpp"
 #include "reduction.hpp"
 #include "series.hpp"
 
@@ -22,10 +21,7 @@ template <class T> constexpr const char* name_of_type() {
 }
 
 /// The bytes that must be read and the additions that must be done for a sum of n elements.
-template <class T> gpulab::Work sum_work(std::size_t n) {
-    const auto size = static_cast<double>(n);
-    return {.bytes = sizeof(T) * size, .flops = size};
-}
+template <class T> gpulab::Work sum_work(std::size_t n);
 
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/device.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
+#include "gpulab/forward.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpulab/device.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
+#include "gpulab/forward.hpp"
 #include "lu.hpp"
 
 namespace lu {

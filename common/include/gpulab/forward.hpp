@@ -4,8 +4,13 @@
 
 namespace gpulab {
 
-struct Comparison; // gpulab/compare.hpp
-struct Device;     // gpulab/device.hpp
-struct Work;       // gpulab/report.hpp
+class Options;       // gpulab/options.hpp
+struct StudySummary; // gpulab/options.hpp
+struct Comparison;   // gpulab/compare.hpp
+struct Device;       // gpulab/device.hpp
+class Report;        // gpulab/report.hpp
+struct Result;       // gpulab/report.hpp
+struct Sequential;   // gpulab/report.hpp
+struct Work;         // gpulab/report.hpp
 
 } // namespace gpulab

@@ -2,7 +2,6 @@
 /// The values that mark an output nobody has written.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +28,7 @@ template <class T> constexpr T poison_value() {
 template <class T> void poison(std::vector<T>& values) {
     constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
     for_ranges(values.size(), worth_a_thread, [&](std::size_t begin, std::size_t end) {
-        std::fill(values.data() + begin, values.data() + end, poison_value<T>());
+        for (std::size_t i = begin; i < end; ++i) values[i] = poison_value<T>();
     });
 }
 
