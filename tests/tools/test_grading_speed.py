@@ -2,11 +2,15 @@
 
 from grading_support import files_of, judge, told, with_tests
 
+GRADINGS = 3  # of which one must give all points: the machine may be busy with something else for as long as one takes
 
 
 def test_the_rung_of_an_exercise_is_as_fast_as_itself(judge):
     for exercise, part in judge.lab.parts():
         wanted = with_tests(exercise, lambda one: one.check == "speed")
         if wanted.tests and not judge.why_not(part):
-            rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+            for _ in range(GRADINGS):
+                rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+                if all(one.score == one.points for one in rung):
+                    break
             assert all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}"
