@@ -28,7 +28,7 @@ template <class T> constexpr T poison_value() {
 template <class T> void poison(std::vector<T>& values) {
     constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
     for_ranges(values.size(), worth_a_thread, [&](std::size_t begin, std::size_t end) {
-        // Not std::fill: each CUDA rung reads this header, and would spend a fifth of its compile time on <algorithm>.
+        // Not std::fill: <algorithm> would take up to a fifth of the time in which a CUDA rung compiles.
         for (std::size_t i = begin; i < end; ++i) values[i] = poison_value<T>();
     });
 }
