@@ -20,7 +20,6 @@
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
-#include "stdout_for_results.hpp"
 #include "table.hpp"
 
 #if !defined(_WIN32)
@@ -609,7 +608,7 @@ TEST_CASE("what is said last, below all rows, is heard") {
     CHECK(out.ends_with("right\n  famous last words\n\n1 right, 0 wrong, 0 skipped\n"));
 }
 
-TEST_CASE("when one of the two files cannot be written in the end, neither takes its place") {
+TEST_CASE("when one of the two files cannot be written in the end, that is an error, and the other is kept") {
     const ScratchFile json, folder;
     fs::create_directory(folder.path());
     const TestOptions options({"--json", json.path(), "--csv", folder.path() + "/x.csv"});
@@ -619,7 +618,7 @@ TEST_CASE("when one of the two files cannot be written in the end, neither takes
         fs::remove(folder.path());
         CHECK_THROWS_AS(report.finish(), gpulab::Error);
     });
-    CHECK_FALSE(fs::exists(json.path()));
+    CHECK(json.json()["variants"].size() == 1);
 }
 
 TEST_CASE("of the two rates, the one that is the bound stays longer") {
@@ -974,42 +973,7 @@ TEST_CASE("the other file is written as ever beside results on stdout") {
     CHECK(csv.text().starts_with("lab,n,seed,"));
 }
 
-TEST_CASE("results go to stdout to the last byte, however little it takes at a time, or their loss is an error") {
-    const std::string text(1'000'000, 'x');
-    int ends[2] = {};
-    REQUIRE(::pipe(ends) == 0);
-    std::fflush(nullptr); // what is printed already is not the child's
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) { // an alarm interrupts its writes, which then have taken a part
-        struct sigaction action {};
-        action.sa_handler = [](int) {};
-        ::sigaction(SIGALRM, &action, nullptr);
-        const itimerval often{{0, 2000}, {0, 2000}};
-        ::setitimer(ITIMER_REAL, &often, nullptr);
-        ::dup2(ends[1], STDOUT_FILENO), ::close(ends[0]), ::close(ends[1]);
-        int code = 0;
-        try {
-            gpulab::StdoutForResults().write(text);
-        } catch (...) {
-            code = 1;
-        }
-        ::_exit(code);
-    }
-    ::close(ends[1]);
-    std::string got;
-    std::vector<char> piece(50'000);
-    for (ssize_t bytes = 1; bytes > 0;) {
-        ::usleep(5000);
-        bytes = ::read(ends[0], piece.data(), piece.size());
-        if (bytes > 0) got.append(piece.data(), static_cast<std::size_t>(bytes));
-    }
-    ::close(ends[0]);
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    CHECK((got == text)); // in brackets: else a failure prints it all
-    // A disk that fills up takes a part as well.
+TEST_CASE("a stdout that takes only a part of the results is an error") {
     const ScratchFile out, err;
     const std::string limited = "ulimit -f 1; " + std::string(REPORT_PROGRAM) + " --json -";
     CHECK(std::system((limited + " > " + out.path() + " 2> " + err.path()).c_str()) != 0);
