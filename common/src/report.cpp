@@ -46,8 +46,6 @@ Surroundings real_surroundings(const Options& options) {
     return real;
 }
 
-OutputFile file_for(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
-
 } // namespace
 
 struct Report::State {
@@ -73,7 +71,7 @@ struct Report::State {
     bool progress_shown = false;
 
     State(const Options& o, std::optional<Surroundings> made_up)
-        : options(o), json(file_for(o.json())), csv(file_for(o.csv())),
+        : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
           surroundings(made_up ? *made_up : real_surroundings(options)) {}
 
     bool is_study() const { return !options.study().empty(); }
@@ -84,11 +82,8 @@ struct Report::State {
     }
 
     void write_files() {
-        if (json)
-            json.prepare(json_text(options, runs, devices, surroundings.date)); // both, before either takes its place
-        if (csv) csv.prepare(csv_text(options, runs, devices, surroundings.date));
-        json.commit();
-        csv.commit();
+        if (json) json.write(json_text(options, runs, devices, surroundings.date));
+        if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
     }
 
     /// The files as they would be if the study ended now. If a disk is full, finish() says so.

@@ -6,10 +6,10 @@
 // Limit: memory or cache, as before, but of all cores; on small grids, the two barriers per step.
 #include <algorithm>
 #include <barrier>
-#include <thread>
 
 #include "book.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace fdtd {
@@ -52,9 +52,7 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
                 all.arrive_and_wait(); // Ex and Ey are complete
             }
         };
-        std::vector<std::jthread> workers;
-        for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-        work(0);
+        gpulab::in_team(threads, work);
     };
     watch.time(run, [&] { out.field = p.start; });
 }

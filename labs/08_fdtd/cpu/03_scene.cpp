@@ -6,9 +6,9 @@
 // Limit: memory or cache, as before; where media differ, also the look-up of a cell's coefficients.
 #include <algorithm>
 #include <barrier>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "rows.hpp"
@@ -31,9 +31,7 @@ template <class T> void in_bands(const Problem<T>& p, Output<T>& out, Stopwatch&
                 all.arrive_and_wait(); // P and Q are complete
             }
         };
-        std::vector<std::jthread> workers;
-        for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-        work(0);
+        gpulab::in_team(threads, work);
     };
     watch.time(run, [&] {
         out.field = p.start;
