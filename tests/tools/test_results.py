@@ -80,11 +80,11 @@ def variant(name, ms, device="cuda:0", **fields):
     def timed(value):
         return None if ms is None else value
 
-    rate = 1 / (ms or 1)
+    one = ms or 1
     return {"name": name, "backend": (device or "cuda:0").split(":")[0], "device": device, "total_ms": None, "speedup": None,
             "status": timed("passed") or "skipped", "reason": None if ms else "not here", "bytes": 1e6, "flops": 2e6,
-            "kernel_ms": timed({"median": ms, "min": (ms or 0) / 2, "max": (ms or 0) * 2}), "repeats": timed(20) or 0,
-            "gb_per_s": timed(rate), "gflop_per_s": timed(2 * rate), "percent_of_ceiling": timed(50 * rate), "error": 0.0,
+            "kernel_ms": timed({"median": ms, "min": one / 2, "max": one * 2}), "repeats": timed(20) or 0,
+            "gb_per_s": timed(1 / one), "gflop_per_s": timed(2 / one), "percent_of_ceiling": timed(50 / one), "error": 0.0,
             "tolerance": 1e-6, **fields}
 
 
