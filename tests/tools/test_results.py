@@ -630,6 +630,12 @@ def test_a_file_name_with_dollar_signs_is_no_formula(copy):
     assert "matrix\u00a0=\u00a0$x_{$.mtx</text>" in copy.draws("results/names.json").decode()
 
 
+@needs_matplotlib
+def test_lab_plot_draws_a_file_in_the_folder_where_it_is_called(copy):
+    assert passed(ROOT / "lab", "plot", "results/gpu.json", cwd=copy.folder).stdout == "gpu.svg\n"
+    assert "cuda_a" in copy.read("gpu.svg")
+
+
 def test_without_matplotlib_plot_says_in_one_line_which_package_to_install(copy):
     copy.write("fake/matplotlib.py", "raise ImportError('no module named matplotlib')\n")
     refused(started(sys.executable, ROOT / "tools/plot", "results/gpu.json", PYTHONPATH=copy.folder / "fake"), "python3-matplotlib")

@@ -149,6 +149,27 @@ def test_a_machine_without_apt_is_told_what_it_needs_and_nothing_is_tried(scratc
     assert not list((machine.copy / "build").iterdir()), "it left something behind"
 
 
+def test_run_cg_ranks_starts_that_many_processes_without_colours_where_no_terminal_shows_them(scratch):
+    machine = Machine(scratch)
+    machine.lab("09_cg")
+    machine.fake("cmake", '[ "$1" != --version ] || echo cmake version 9.9')
+    machine.fake("ninja", "")
+    machine.fake("mpirun", """
+if [ "$1" = --version ]; then echo "mpirun (Open MPI) 9.9"; exit; fi
+echo "NO_COLOR=${NO_COLOR:-}"
+printf "<%s>" "$@" """)
+    machine.environment["NO_COLOR"] = None
+    program = machine.copy / "build/default/bin/cg_mpi"
+    for words in ("--ranks 3 --generate laplace2d:10", "--generate laplace2d:10 --ranks=3", "--generate --ranks 3 laplace2d:10"):
+        done = machine.run_lab("run", "cg", *words.split())
+        assert done.returncode == 0 and "NO_COLOR=1" in done.stdout and "<-np><3>" in done.stdout, done
+        assert done.stdout.endswith(f"<{program}><--generate><laplace2d:10>"), done
+    for words in ("--ranks 0", "--ranks", "--ranks=", "--ranks two", "--ranks -1", "--ranks 1.5"):
+        refused(machine.run_lab("run", "cg", *words.split()), "--ranks: how many processes?")
+    shown = on_terminal(machine.copy / "lab", "run", "cg", "--ranks", "2", **machine.environment)
+    assert "<-np><2>" in shown and "NO_COLOR=1" not in shown
+
+
 def bash(script, **environment):
     return passed("bash", "-c", f'. "{ROOT}/tools/setup.sh"\n{script}', root=ROOT, **environment).stdout
 
