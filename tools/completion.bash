@@ -26,7 +26,7 @@ _gpulab_words() {
     fi
     if [[ $2 == instructor && $# -eq 2 ]]; then printf '%s\n' unlock check seal; fi
     if [[ $2 == explain && $previous != --* ]]; then
-        printf '%s\n' --variant --compare --warp --page --json --csv --cuda
+        printf '%s\n' --variant --compare --warp --page --json --cuda
     fi
     [[ $2 == run || ($2 =~ ^(test|explain)$ && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3
