@@ -231,8 +231,9 @@ def test_the_tables_of_measured_figures_agree_with_their_files():
     assert re.match("tables that agree with their files: [1-9]", passed(sys.executable, ROOT / "tools/tables", "--check").stdout)
 
 
-@pytest.mark.parametrize("directive, wanted", TABLES)
-def test_a_table_is_filled_in_from_its_files_and_a_second_run_changes_nothing(copy, directive, wanted):
+@pytest.mark.parametrize("case", TABLES)
+def test_a_table_is_filled_in_from_its_files_and_a_second_run_changes_nothing(copy, case):
+    directive, wanted = case
     copy.write("README.md", table(FILES + directive))
     done = copy.run("tables")
     assert (done.returncode, done.stdout, done.stderr) == (0, "README.md\n", "")
@@ -307,6 +308,8 @@ FAULTS = [  # a description, the line of its page that is at fault, and words of
     (MS + " show=kernel_ms/", 8, "kernel_ms/"),
     (MS + " show=1+device", 8, "'device'", "text"),
     (MS + " show=kernel_ms$2", 8, "kernel_ms$2"),
+    (MS + " show=kernel_ms**2", 8, "kernel_ms**2"),
+    (MS + " show=kernel_ms label=x", 8, "'label'"),
     (MS + " show={x}", 8, "'x'"),
     (MS + " show=kernel_ms@cuda_z", 8, "'cuda_z'"),
     (MS + " show=kernel_ms decimals=few", 8, "decimals=few"),
