@@ -36,7 +36,7 @@ public:
     /// Prints the link's rates and bounds above each device's rows.
     void say_links() { unsaid_ = links_; }
 
-    /// Adds to a result and keeps its timeline and output. A note for gpulab::measure_all().
+    /// Adds to a result and keeps its timeline and output.
     void add(const gpulab::Job<Run>& job, gpulab::Result& result);
 
     const Traces& traces() const { return traces_; }

@@ -42,9 +42,12 @@ void measure(const Options& options, Report& report, const Problem& p, const std
         report.sequential(sequential(p, out));
     LinkNotes notes(report, p, out, jobs);
     if (show_link) notes.say_links();
-    gpulab::measure_all(
-        options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
-        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
+        notes.add(job, r);
+        report.add(std::move(r), work_of(p));
+    }
 }
 
 /// 1 ... 32 strips: from which number on are fill and drain short, and when do the fixed costs of a strip show?
@@ -99,7 +102,8 @@ void growth(const Options& options, Report& report, Problem p) {
     gpulab::Growth growth(options, report, "byte",
                           {"cpu_sequential", "cpu_threads", "opencl_in_order", "opencl_pinned", "cuda_sync_pinned",
                            "cuda_pipeline", "cuda_mapped", "cuda_polling"});
-    report.column("width", "width"), report.column("height", "height");
+    report.column("width", "width");
+    report.column("height", "height");
     const int channels = p.image.channels;
     for (const std::size_t side : growth.sizes("--width", p.image.width, 16, 2, 1u << 24)) {
         const double bytes = static_cast<double>(side) * static_cast<double>(side) * channels;
@@ -111,12 +115,13 @@ void growth(const Options& options, Report& report, Problem p) {
         report.begin(parameters(p));
         const auto jobs = growth.jobs(variants());
         LinkNotes notes(report, p, out, jobs);
-        gpulab::measure_all(
-            options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
-            [&](const auto& job, gpulab::Result& result) {
-                notes.add(job, result);
-                growth.add_to(result);
-            });
+        for (const auto& job : jobs) {
+            report.doing(job.variant.name);
+            gpulab::Result r = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
+            notes.add(job, r);
+            growth.add_to(r);
+            report.add(std::move(r), work_of(p));
+        }
     }
 }
 
