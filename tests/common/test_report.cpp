@@ -116,6 +116,51 @@ Result skipped_on(const Device& device, const char* variant, const char* reason)
 
 } // namespace
 
+TEST_CASE("an error keeps the results that there are by then, right or wrong") {
+    for (const bool study : {false, true})
+        for (const int results : {0, 1})
+            for (const bool right : {false, true}) {
+                const ScratchFile json;
+                std::vector<std::string> words = {"--json", json.path()};
+                if (study) words.insert(words.end(), {"--study", "sizes"});
+                const TestOptions options(words);
+                printed_by([&] {
+                    try {
+                        Report report(options, {}, known());
+                        report.begin({{"n", std::int64_t{10}}});
+                        report.add(skipped("cuda_one", "no driver"), work);
+                        if (results > 0) report.add(ran("cpu_one", cpu, right), work);
+                        throw gpulab::Error("the device is gone");
+                    } catch (const gpulab::Error&) {
+                    }
+                });
+                if (results == 0 && !study) {
+                    CHECK_THROWS(json.text()); // nothing to keep
+                    continue;
+                }
+                const auto text = json.text();
+                CHECK((text.find("cpu_one") != std::string::npos) == (results == 1));
+                if (results == 1) CHECK(text.find(right ? "\"passed\"" : "\"failed\"") != std::string::npos);
+            }
+}
+
+TEST_CASE("a result of the sequential variant becomes the one that speed-ups refer to") {
+    const ScratchFile json;
+    const TestOptions options({"--json", json.path()});
+    printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.sequential({"one_loop", 5});
+        Result r = report.add(ran("one_loop", cpu), work);
+        CHECK(r.kernel.median == 2);
+        CHECK(r.speedup == 1);
+        r.kernel.median = 4;
+        r.variant = "other";
+        CHECK(report.add(r, work).speedup == 0.5);
+        CHECK(report.finish() == gpulab::exit_success);
+    });
+    CHECK(json.text().find("\"sequential_ms\":2.0") != std::string::npos);
+}
+
 TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and in both files") {
     const ScratchFile json, csv;
     const TestOptions options({"--seed", "7", "--json", json.path(), "--csv", csv.path()});

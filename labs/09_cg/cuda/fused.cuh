@@ -1,5 +1,5 @@
 /// @file
-/// Three kernels per iteration with the scalars on the device: what rungs 2 to 5 launch. The numbers are those of the
+/// Three kernels per iteration with the scalars on the device: what rungs 2 to 4 launch. The numbers are those of the
 /// method's steps, in the README.
 ///
 ///     product_kernel    1, 2, 3: q = A p, p . q, alpha         reads p             writes q
@@ -39,20 +39,17 @@ __global__ void __launch_bounds__(block_threads) begin_kernel(Rows a, const T* b
     }
 }
 
-/// q = A p, and alpha from p . q. @param partial one number per block @param backward see row_of()
+/// q = A p, and alpha from p . q. @param partial one number per block
 template <class T, class Rows>
-__global__ void __launch_bounds__(block_threads)
-    product_kernel(Rows a, const T* p, T* q, bool backward, double* partial, State* s) {
+__global__ void __launch_bounds__(block_threads) product_kernel(Rows a, const T* p, T* q, double* partial, State* s) {
     if (s->end != End::none) {
         // x has its last step, from the next_kernel before this one: those that are still launched must do nothing.
         if (blockIdx.x == 0 && threadIdx.x == 0) s->stop = true;
         return;
     }
     T dot = 0;
-    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < whole_tiles(a.rows);
-         k += gridDim.x * std::size_t{block_threads}) {
-        const std::size_t i = row_of(k, a.rows, backward);
-        if (i >= a.rows) continue;
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
+         i += gridDim.x * std::size_t{block_threads}) {
         const T product = a.product(i, p);
         q[i] = product;
         dot += p[i] * product;
@@ -67,11 +64,10 @@ __global__ void __launch_bounds__(block_threads)
 /// r -= alpha q, and beta from r . z. @param partial two numbers per block
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, bool backward, double* partial, State* s,
-                    double* history) {
+    residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, double* partial, State* s, double* history) {
     if (s->end != End::none) return;
     T rr, rho;
-    update_residual(static_cast<T>(s->alpha), q, inverse, r, n, rr, rho, backward);
+    update_residual(static_cast<T>(s->alpha), q, inverse, r, n, rr, rho);
     double all_rr = static_cast<double>(rr), all_rho = static_cast<double>(rho);
     if (!two_grid_sums(all_rr, all_rho, partial, &s->tickets)) return;
     if (threadIdx.x == 0) {
@@ -84,10 +80,9 @@ __global__ void __launch_bounds__(block_threads)
 /// x += alpha p, p = z + beta p: one pass, because both read p.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool backward, const State* s) {
+    next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, const State* s) {
     if (s->stop) return; // not when s->end is set: x still lacks the step of the last iteration
-    update_x_and_p(
-        static_cast<T>(s->alpha), static_cast<T>(s->beta), r, inverse, x, p, n, [](std::size_t, T) {}, backward);
+    update_x_and_p(static_cast<T>(s->alpha), static_cast<T>(s->beta), r, inverse, x, p, n, [](std::size_t, T) {});
 }
 
 /// A system on the device, and its three kernels.
@@ -95,23 +90,20 @@ template <class T, class Matrix> class Fused {
 public:
     using Rows = decltype(std::declval<Matrix>().view());
 
-    /// @param back_and_forth every kernel goes through the rows in the direction opposite to the kernel before
-    explicit Fused(const Problem<T>& problem, bool back_and_forth = false)
+    explicit Fused(const Problem<T>& problem)
         : matrix_(problem.matrix), v_(problem),
           blocks_(std::min(blocks_for(product_kernel<T, Rows>, v_.n), blocks_for(begin_kernel<T, Rows>, v_.n))),
           update_blocks_(std::min(blocks_for(residual_kernel<T>, v_.n), blocks_for(next_kernel<T>, v_.n))),
-          partial_(2 * std::max(blocks_, update_blocks_)), state_(start_state(problem)),
-          back_and_forth_(back_and_forth) {}
+          partial_(2 * std::max(blocks_, update_blocks_)), state_(start_state(problem)) {}
 
     /// Puts one iteration into a stream: the eight steps of the method in three kernels.
     void iterate(cudaStream_t stream) {
         product_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), v_.p.data(), v_.q.data(),
-                                                                 next_direction(), partial_.data(), state_.data());
+                                                                 partial_.data(), state_.data());
         residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.q.data(), v_.weights(), v_.r.data(), v_.n,
-                                                                      next_direction(), partial_.data(), state_.data(),
-                                                                      state_.history());
+                                                                      partial_.data(), state_.data(), state_.history());
         next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
-                                                                  v_.n, next_direction(), state_.data());
+                                                                  v_.n, state_.data());
     }
     /// Puts 16 iterations into a stream, or `left` if that is fewer. @return how many
     std::size_t launch(cudaStream_t stream, std::size_t left) {
@@ -142,15 +134,11 @@ public:
     }
 
 private:
-    /// Whether the next kernel goes backward.
-    bool next_direction() { return backward_ = back_and_forth_ && !backward_; }
-
     Matrix matrix_;
     DeviceVectors<T> v_;
     unsigned blocks_, update_blocks_;
     gpulab::DeviceBuffer<double> partial_;
     DeviceState state_;
-    bool back_and_forth_, backward_ = false;
 };
 
 } // namespace cg

@@ -8,8 +8,7 @@
 
 namespace cg {
 
-/// Iterations in a graph: an even number, so that each graph begins with the direction of rung 5 in which the one
-/// before began.
+/// Iterations in a graph.
 inline constexpr std::size_t graph_iterations = 16;
 
 /// A recorded list of kernels.

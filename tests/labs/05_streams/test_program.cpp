@@ -224,9 +224,8 @@ TEST_CASE("studies print the bound of which they give percentages, again only wh
     CHECK(said_bounds("--study streams" + rows) == 1);
     CHECK(said_bounds("--study work" + rows) == 7); // the kernel takes longer each time
 }
-TEST_CASE("studies of mapped memory print the bound of which they give percentages once", "[cuda]") {
+TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once", "[cuda]") {
     if (gpulab::devices(Backend::cuda).empty()) SKIP(gpulab::why_no_devices(Backend::cuda));
-    CHECK(said_bounds("--study mixed --device cuda:0") == 1);
     CHECK(said_bounds("--study blocks --device cuda:0") == 1);
 }
 
