@@ -42,8 +42,8 @@ template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& out, Stop
             for (int j = 0; j < g.ny; ++j) update_e(g, out.field, j);
         }
     };
-    watch.time(run,
-               [&] { out.field = book.start; }); // the field is computed in place, so each run begins with the start
+    // The field is computed in place, so each run begins with the start.
+    watch.time(run, [&] { out.field = book.start; });
 }
 
 INSTANTIATE_RUNG(cpu_sequential);

@@ -2,8 +2,8 @@
 //
 // Changed: both modes, media, absorbing layers, all boundaries, any number of sources, and probes. rules.hpp introduces
 // what such a problem consists of; yee.cuh computes one number of a cell. There are two kernels, again one for U and
-// one for P and Q. Blocks have block_x x block_y threads, as in
-// cuda_block_shape, so the book's table 4.1 can be measured with layers.
+// one for P and Q. Blocks have block_x x block_y threads, as in cuda_block_shape, so the book's table 4.1 can be
+// measured with layers.
 // Limit: memory: 72 bytes per cell and step, as in cuda_coalesced, and a little more in layers.
 #include "device.hpp"
 #include "yee.cuh"
