@@ -1,6 +1,6 @@
 /// @file
-/// The method on several parts: begin() and iterate() stand here once. The other files of this folder are *transports*:
-/// each sends what the parts need of each other.
+/// The method on several parts: begin() and iterate(), for any *transport*, which sends what the parts need of each
+/// other. The other files of this folder are transports; that of rung 7 is in its file, with its loop written out.
 ///
 /// A *part* is a range of rows on one device, with the same range of every vector. Its p has more: behind its own
 /// elements lies the *halo*, the elements of other parts that its rows refer to. An iteration, from top to bottom:
