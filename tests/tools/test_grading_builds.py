@@ -12,7 +12,8 @@ from grading.exercises import folders, load
 
 def run(*words):
     ran = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
+    errors = [line for line in ran.stdout.splitlines() if re.search(r"^FAILED: |\berror\b|undefined reference", line)]
+    assert ran.returncode == 0, "\n".join(errors) + ran.stderr[-2000:]
     return ran.stdout
 
 
