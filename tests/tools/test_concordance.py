@@ -72,7 +72,7 @@ class Tree:
             "labs/01_one/cuda/01_a.cu": "// Rung 1. (Alfaro & Rossetto,\n// programs 1.1, 1.2 and 1.4; Blog, program 1)\nvoid cuda_a(int) {}\n",
             "labs/01_one/cuda/02_b.cu": "// Rung 2: table 2.1 of the book. (Other 2013, section 9.9; Book, section 5)\nvoid cuda_b(int) {}\n",
             "tests/labs/01_one/test_one.cpp": 'TEST_CASE("the book\'s figure 2.2 and exercise 2.3") {}\n',
-            "tests/mistakes/01_one.toml": '[[mistake]]\nid = "cuda-wrong"\n',
+            "tests/mistakes/01_one.toml": '["cuda/01_a.cu".cuda-wrong]\n',
         }.items():
             self.write(name, text)
 
