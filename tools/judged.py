@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-GOOD = ("passed", "rejected", "accepted")
+GOOD = ("passed", "rejected", "accepted", "no case")
 BACKENDS = ("cpu", "opencl", "cuda")
 SOURCES = (".cpp", ".cu", ".cuh", ".cl", ".hpp", ".inc")
 # A comment, a string, a number with its marks of thousands, or a character. One set of first characters makes it ten times as fast.
@@ -214,19 +214,29 @@ def tool(place: str) -> str:
     return next((" ".join(line.split()) for line in lines if line.strip()), "")
 
 
-def opencl_platform() -> str:
-    """The first platform of OpenCL, PoCL before others: "PoCL 3.1"."""
+def opencl_platforms() -> Iterator[tuple[str, bool]]:
+    """The version of each platform of OpenCL, such as "PoCL 3.1", and whether it has a GPU."""
     try:
         library = ctypes.CDLL("libOpenCL.so.1")
     except OSError:
-        return ""
-    ids, count, versions = (ctypes.c_void_p * 16)(), ctypes.c_uint(), []
+        return
+    ids, count = (ctypes.c_void_p * 16)(), ctypes.c_uint()
     library.clGetPlatformIDs(16, ids, ctypes.byref(count))
-    for id in ids[:count.value]:
-        text = ctypes.create_string_buffer(256)
-        library.clGetPlatformInfo(ctypes.c_void_p(id), 0x0901, 256, text, None)
-        versions.append(" ".join(text.value.decode(errors="replace").split()[2:4]))
-    return min((version for version in versions if "clgrind" not in version), key=lambda version: not version.startswith("PoCL"), default="")
+    for id in map(ctypes.c_void_p, ids[:count.value]):
+        text, gpus = ctypes.create_string_buffer(256), ctypes.c_uint()
+        library.clGetPlatformInfo(id, 0x0901, ctypes.c_size_t(256), text, None)
+        library.clGetDeviceIDs(id, ctypes.c_ulong(4), 0, None, ctypes.byref(gpus))
+        yield " ".join(text.value.decode(errors="replace").split()[2:4]), gpus.value > 0
+
+
+def opencl_platform() -> str:
+    """What runs OpenCL here, PoCL before others."""
+    versions = [version for version, _ in opencl_platforms() if "clgrind" not in version]
+    return min(versions, key=lambda version: not version.startswith("PoCL"), default="")
+
+
+def opencl_gpu() -> bool:
+    return any(gpu for _, gpu in opencl_platforms())
 
 
 def folders(root: Path) -> list[str]:
