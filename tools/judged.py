@@ -34,6 +34,10 @@ NO_JUDGES = ("test_program.cpp", "studies.cpp", "main.cpp", "report.cpp", "table
              "recorded.cpp", "results_file.cpp", "stdout_for_results.cpp")
 
 
+def judges(path: Path) -> bool:
+    return path.name not in NO_JUDGES and not path.match("rungs*.inc")  # of which each rung has its own line
+
+
 def plain(text: str) -> str:
     """A source text without comments and superfluous blanks. Strings and the lines of the preprocessor stay as they are."""
     text = TOKEN.sub(lambda found: " " if found[0].startswith(("//", "/*")) else found[0], text)
@@ -139,7 +143,7 @@ class Sources:
                     found.update(self.common.get(path.stem, []), self.common.get(f"{path.parent.name}_{path.stem}", []))
                 if path.parent == tests / "support/gpulab_testing" and (file := tests / f"support/{path.stem}.cpp").is_file():
                     found.add(file)
-            self.reads[path, lab] = {file for file in found if file.name not in NO_JUDGES and not file.match("rungs*.inc")}
+            self.reads[path, lab] = set(filter(judges, found))
         return self.reads[path, lab]
 
     def closure(self, paths: Iterable[Path], lab: Path, rungs: bool = True) -> set[Path]:
@@ -178,7 +182,7 @@ class Lab:
         return [name for name in self.lines if name.startswith(f"{backend}_")]
 
     def all_of(self, folder: Path) -> Iterator[Path]:
-        return (path for path in folder.rglob("*") if path.suffix in SOURCES and path.name not in NO_JUDGES)
+        return (path for path in folder.rglob("*") if path.suffix in SOURCES and judges(path))
 
     @cached_property
     def judging(self) -> set[Path]:
