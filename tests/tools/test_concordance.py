@@ -62,7 +62,7 @@ class Tree:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("tools/concordance", "docs/pages/repository.py"):
+        for name in ("tools/concordance", "tools/grading/__init__.py", "tools/grading/rows.py", "docs/pages/repository.py"):
             self.path(name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.path(name))
         for name, text in {
