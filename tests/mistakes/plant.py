@@ -24,7 +24,6 @@ are missing.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import os
 import random
@@ -497,11 +496,6 @@ class Judge:
         self.scratch = scratch
         self.compile_only = arguments.compile
         self.timeout = arguments.timeout
-        self.kept = build.folder / "mistakes"  # compiled objects, so that a later run need not compile them again
-        self.kept.mkdir(exist_ok=True)
-        for path in self.kept.iterdir():
-            if path.is_file() and time.time() - path.stat().st_mtime > 7 * 86400:
-                path.unlink(missing_ok=True)
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
@@ -633,30 +627,24 @@ class Judge:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, copy)  # with its time: #pragma once takes it for the same as in a precompiled header
         (tree / mistake.file).write_text(text, encoding="utf-8")
-        replaced = {object: self.kept / f"{self.key(object, tree)}.o" for object in objects}
+        replaced = {object: folder / f"{number}.o" for number, object in enumerate(objects)}
 
-        def compile(number: int, object: str) -> Verdict | None:
-            kept = replaced[object]
-            if kept.is_file():
-                kept.touch()
-                return None
-            made = folder / f"{number}.o"
+        def compile(object: str) -> Verdict | None:
             with self.compilers:
-                if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
+                if wrong := self.failed(build.compile_words(object, tree, replaced[object]), tree, folder):
                     return wrong
-            self.check_files(mistake, made, tree)
-            whole = kept.with_suffix(f".{mistake.id}")  # a run that is interrupted leaves no half object
-            shutil.move(made, whole)
-            whole.rename(kept)
+            self.check_files(mistake, replaced[object], tree)
             return None
 
         with ThreadPoolExecutor(len(objects)) as pool:
-            for wrong in pool.map(compile, range(len(objects)), objects):
+            for wrong in pool.map(compile, objects):
                 if wrong:
                     return wrong
         if wrong := self.failed(build.relink_words(build.program_for(mistake), replaced, program), tree, folder):
             return wrong
         shutil.rmtree(tree)
+        for made in replaced.values():
+            made.unlink()
         return None
 
     def failed(self, command: list[str], tree: Path, folder: Path) -> Verdict | None:
@@ -667,14 +655,6 @@ class Judge:
         output = ran.output.splitlines() or ["no reason"]
         lines = [line for line in output if "error" in line and not line.startswith("collect2:")] or output
         return Verdict("does not compile", lines[0].replace(f"{tree}/", "")[:200], ran.seconds)
-
-    def key(self, object: str, tree: Path) -> str:
-        """What an object is made from: the command and, of the project, the files with the mistake."""
-        digest = hashlib.sha256(shlex.join(self.build.compile_words(object, Path("/tree"), Path("/object"))).encode())
-        for file in sorted(self.build.files[object] | self.build.precompiled):
-            text = (tree / file).read_bytes()
-            digest.update(f"\n{file} {len(text)}\n".encode() + text)
-        return digest.hexdigest()[:32]
 
     def check_files(self, mistake: Mistake, object: Path, tree: Path) -> None:
         """The compiler must have read the file with the mistake, and of the project's own none that is not precompiled."""
@@ -701,7 +681,6 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("ids", nargs="*", metavar="ID", help="only these mistakes")
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
-    parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
     parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
                         help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
     parser.add_argument("--large", action="store_true",
@@ -724,7 +703,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
 def chosen(arguments: argparse.Namespace) -> list[Mistake]:
     def wanted(mistake: Mistake) -> bool:
         return (mistake.place in arguments.on and (mistake.finder == "large") == arguments.large
-                and arguments.lab in (None, mistake.lab) and (not arguments.rung or arguments.rung in mistake.rungs)
+                and arguments.lab in (None, mistake.lab)
                 and (not arguments.ids or mistake.id in arguments.ids))
 
     mistakes = [mistake for mistake in all_mistakes() if wanted(mistake)]

@@ -21,8 +21,8 @@ def rows_in(text: str) -> list[dict[str, Any]]:
     rows = []
     for file, faults in tomllib.loads(text).items():
         for name, fields in faults.items() if isinstance(faults, dict) else [(file, faults)]:
-            if not isinstance(fields, dict):
-                raise ValueError(f"a row begins with [\"FILE\".ID], not with {file}")
+            if not isinstance(fields, dict) or fields.keys() & {"id", "file"}:
+                raise ValueError(f"a row begins with [\"FILE\".ID]: {file}")
             rung = fields.get("rung", rung_of(file))
             rows.append({**fields, "id": name, "file": file, "rung": [rung] if isinstance(rung, str) else rung})
     return rows
