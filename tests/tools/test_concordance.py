@@ -63,7 +63,7 @@ class Tree:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("tools/concordance", "docs/pages/repository.py"):
+        for name in ("tools/concordance", "tools/grading/__init__.py", "tools/grading/rows.py", "docs/pages/repository.py"):
             self.path(name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.path(name))
         for name, text in {
@@ -73,7 +73,7 @@ class Tree:
             "labs/01_one/cuda/01_a.cu": "// Rung 1. (Alfaro & Rossetto,\n// programs 1.1, 1.2 and 1.4; Blog, program 1)\nvoid cuda_a(int) {}\n",
             "labs/01_one/cuda/02_b.cu": "// Rung 2: table 2.1 of the book. (Other 2013, section 9.9; Book, section 5)\nvoid cuda_b(int) {}\n",
             "tests/labs/01_one/test_one.cpp": 'TEST_CASE("the book\'s figure 2.2 and exercise 2.3") {}\n',
-            "tests/mistakes/01_one.toml": '[[mistake]]\nid = "cuda-wrong"\n',
+            "tests/mistakes/01_one.toml": '["cuda/01_a.cu".cuda-wrong]\n',
         }.items():
             self.write(name, text)
 
