@@ -10,7 +10,6 @@ import time
 from grading_support import ROOT
 
 import judged
-from grading.exercises import is_unsolved
 
 
 @functools.cache
