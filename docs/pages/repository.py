@@ -3,8 +3,11 @@ link between pages is a file name."""
 
 import functools
 import re
-import tomllib
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+from grading.rows import rows_in  # noqa: E402
 
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".cl"}
 BACK_ENDS = {"cpu": "CPU", "opencl": "OpenCL", "cuda": "CUDA"}
@@ -57,8 +60,8 @@ class Lab:
         self.rungs.sort(key=lambda rung: first[rung.ladder])
         self.by_name = {rung.name: rung for rung in self.rungs}
         toml = root / f"tests/mistakes/{folder.name}.toml"
-        for row in tomllib.loads(toml.read_text(encoding="utf-8"))["mistake"] if toml.is_file() else []:
-            for name in [row["rung"]] if isinstance(row.get("rung"), str) else row.get("rung", []):
+        for row in rows_in(toml.read_text(encoding="utf-8")) if toml.is_file() else []:
+            for name in row["rung"]:
                 if name in self.by_name:
                     self.by_name[name].mistakes.append(row)
 

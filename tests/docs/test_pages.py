@@ -142,10 +142,6 @@ def chromium(one_browser):
     return one_browser
 
 
-def hand_outs(html):
-    return sorted(file.name for file in html.glob("lab_*.html"))
-
-
 def test_no_link_picture_or_script_of_the_pages_is_broken(html, found):
     assert not pages.broken(html, found)
 
@@ -425,8 +421,8 @@ class Tree:
                                         "void same();\nvoid late(vector<int>& x);\nvoid cuda_b(int) {}\n",
             "labs/01_one/cuda/03_c.cu": "// Rung 3: c.\nvoid same();\nvoid early();\nvoid cuda_c(int) {}\n",
             "labs/01_one/cuda/help.cuh": "// Helps.\nint help();\n",
-            "tests/mistakes/01_one.toml": '[[mistake]]\nid = "of-a"\nrung = "cuda_a"\nstudent = "a < b"\ncheck = "<small>"\n'
-                                          '[[mistake]]\nid = "of-b"\nrung = ["cuda_b"]\nstudent = "b"\n',
+            "tests/mistakes/01_one.toml": '["cuda/01_a.cu".of-a]\nstudent = "a < b"\ncheck = "<small>"\n'
+                                          '["cuda/b.cuh".of-b]\nrung = ["cuda_b"]\nstudent = "b"\n',
             "labs/01_one/opencl/01_a.cpp": "// Rung 1, the counterpart of cuda_a.\nvoid opencl_a(int) {}\n",
             "labs/01_one/opencl/01_a.cl": "kernel void a(global int* x) { x[0] = 1; }\n",
             "labs/01_one/README.md": "# Lab 01: one\n\n## What to expect\n\n4*n* bytes, **s**; `*c*`, a * b * c, $n*m$, $5 in all.\n\n"

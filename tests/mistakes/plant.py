@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Plants the mistakes of this folder, each in a test program of its own, and says which of them the tests reject.
+"""Injects the faults of this folder, each into a test program of its own, and says which of them the tests reject.
 
-Needs a finished build with Ninja, and none under way in that folder. Files of the project stay as they are: a mistake in an
-OpenCL kernel changes the text that the program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR
-says where).
+A verdict is kept in tests/judged/ (tools/judged.py). Without names, only faults are judged that are due, because what their verdict
+depends on has changed, and one in twenty of the others, chosen by a seed. Needs a finished build with Ninja, and none under way in
+that folder. Files of the project stay as they are: a fault in an OpenCL kernel changes the text that the program compiles, and what
+another fault changes is compiled in a scratch folder (TMPDIR says where).
 
     rejected          by what stands behind it
     accepted          nothing found it
@@ -14,7 +15,8 @@ says where).
     timeout, skipped  the time was too short, a device or a tool is missing
     does not fit, does not compile
 
-Ends with 0 when the tests reject all that they must reject; with 1 when they accept one, or one cannot be planted; with 2 when
+Ends with 0 when the tests reject all that they must reject; with 1 when they accept one, one cannot be planted, or a verdict is
+not the one kept; with 2 when
 they do not accept the unchanged program, or the run is impossible; with 3 when only time was too short; with 4 when the devices
 are missing.
 """
@@ -22,8 +24,9 @@ are missing.
 from __future__ import annotations
 
 import argparse
-import hashlib
+import math
 import os
+import random
 import re
 import shlex
 import shutil
@@ -33,7 +36,6 @@ import sys
 import tempfile
 import threading
 import time
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -42,7 +44,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import judged  # noqa: E402
+from grading.rows import rows_in  # noqa: E402
+
 MISTAKES = Path(__file__).resolve().parent
+JUDGED = ROOT / "tests/judged"
+VERSION = "1"  # another one makes all verdicts due: where this file judges otherwise than before
 BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
@@ -67,7 +75,7 @@ class Mistake:
     """A row. CONTRIBUTING.md describes the fields."""
 
     id: str
-    lab: str
+    folder: str  # of its lab
     rungs: tuple[str, ...]
     file: str  # relative to the project's root
     edits: tuple[tuple[str, str], ...]
@@ -76,6 +84,10 @@ class Mistake:
     check: str
     accepted: str
     cases: str = ""
+
+    @property
+    def lab(self) -> str:
+        return self.folder[3:]
 
     @property
     def name(self) -> str:
@@ -91,6 +103,16 @@ class Mistake:
         words = [rung.split("_")[0] for rung in self.rungs] + self.file.split("/")
         return next((word for word in words if word in BACKENDS), "")
 
+    @property
+    def place(self) -> str:
+        """What judges it: a device or a tool."""
+        return "oclgrind" if self.finder == "oclgrind" else self.backend or "cpu"
+
+    def key(self, lab: judged.Lab) -> str:
+        """What its verdict depends on: not on what it is called, nor on what is told of it."""
+        edits = [judged.plain(text) for edit in self.edits for text in edit]
+        return lab.key_of_rungs(self.rungs, VERSION, self.file, self.finder, self.check, self.cases, *edits, files=[ROOT / self.file])
+
     def planted(self, text: str) -> str:
         """The text of its file with the mistake. @throws Fault when it does not fit"""
         for old, new in self.edits:
@@ -102,12 +124,12 @@ class Mistake:
 
 def mistake_of(row: dict, path: Path) -> Mistake:
     """@throws Fault when a field is missing, unknown or not as it should be"""
-    name = f"{path.name}: {row.get('id', 'a row without an id')}"
+    name = f"{path.name}: {row['id']}"
     edits = row.get("edits", [{field: row[field] for field in ("text", "by") if field in row}])
     if unknown := row.keys() - FIELDS:
         raise Fault(f"{name}: unknown field {min(unknown)}")
-    if missing := {"id", "file", "student"} - row.keys():
-        raise Fault(f"{name}: no {min(missing)}")
+    if "student" not in row:
+        raise Fault(f"{name}: no student")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", row["id"]):
         raise Fault(f"{name}: an id has lower case, digits and hyphens")
     finder = row.get("finder", FINDERS[0])
@@ -119,8 +141,7 @@ def mistake_of(row: dict, path: Path) -> Mistake:
         raise Fault(f"{name}: it replaces nothing, or something by itself")
     folder = path.stem
     inside = row["file"].startswith(("common/", "tests/"))
-    rung = row.get("rung", [])
-    return Mistake(id=row["id"], lab=re.sub(r"^\d+_", "", folder), rungs=tuple([rung] if isinstance(rung, str) else rung),
+    return Mistake(id=row["id"], folder=folder, rungs=tuple(row["rung"]),
                    file=row["file"] if inside else f"labs/{folder}/{row['file']}",
                    edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=finder, student=row["student"],
                    check=row.get("check", ""), accepted=row.get("accepted", ""), cases=row.get("cases", ""))
@@ -129,8 +150,8 @@ def mistake_of(row: dict, path: Path) -> Mistake:
 def mistakes_of(path: Path) -> list[Mistake]:
     """The rows of a file. @throws Fault when one is not as it should be"""
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("mistake", [])
-    except tomllib.TOMLDecodeError as error:
+        rows = rows_in(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise Fault(f"{path.name}: {error}") from None
     mistakes = [mistake_of(row, path) for row in rows]
     ids = [mistake.id for mistake in mistakes]
@@ -344,9 +365,11 @@ class Processes:
         self.stopped = False
 
     def run(self, command: list[str], folder: Path, timeout: float, environment: dict[str, str],
-            enough: Callable[[], bool] = lambda: False) -> Ran:
-        """@param enough asked again and again: whether the program may be ended, because its answer is known"""
-        begin = time.monotonic()
+            enough: Callable[[], bool] = lambda: False, on_gpu: bool = False) -> Ran:
+        """@param timeout of its processor time; on the clock five times as long, when it waits for ever
+        @param on_gpu whether it waits for a GPU, of whose time nobody knows: then the limit is one of the clock
+        @param enough asked again and again: whether the program may be ended, because its answer is known"""
+        begin, longest = time.monotonic(), timeout * (1 if on_gpu else 5)
         with self.lock:
             if self.stopped:
                 raise Stopped
@@ -362,7 +385,7 @@ class Processes:
             except subprocess.TimeoutExpired:
                 if enough():
                     self.end(process)
-                elif time.monotonic() - begin > timeout:
+                elif time.monotonic() - begin > longest or processor_seconds(process.pid) > timeout:
                     self.end(process)
                     process.communicate()
                     output, code = "", None
@@ -385,6 +408,14 @@ class Processes:
             self.stopped = True
             for process in self.running:
                 self.end(process)
+
+
+def processor_seconds(pid: int) -> float:
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def escaped(name: str) -> str:
@@ -464,13 +495,7 @@ class Judge:
         self.build = build
         self.scratch = scratch
         self.compile_only = arguments.compile
-        self.any_finder = arguments.any_finder
         self.timeout = arguments.timeout
-        self.kept = build.folder / "mistakes"  # compiled objects, so that a later run need not compile them again
-        self.kept.mkdir(exist_ok=True)
-        for path in self.kept.iterdir():
-            if path.is_file() and time.time() - path.stat().st_mtime > 7 * 86400:
-                path.unlink(missing_ok=True)
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
@@ -496,22 +521,6 @@ class Judge:
         return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
-        """The verdict of the row's finder; with --any-finder that of the first that finds the mistake."""
-        if not self.any_finder:
-            return self.judged_by_finder(mistake, program, copy)
-        tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
-        verdicts = []
-        for finder in dict.fromkeys([mistake.finder, "late", *tools]):
-            tried = replace(mistake, finder=finder, check="")
-            if self.build.program_for(tried) != self.build.program_for(mistake):
-                continue
-            verdict = self.judged_by_finder(tried, program, copy)
-            verdicts.append(replace(verdict, by=f"[{finder}] {verdict.by}"))
-            if verdict.word not in ("accepted", "skipped"):
-                return verdicts[-1]
-        return accepted_or_skipped(verdicts)
-
-    def judged_by_finder(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
         if mistake.finder in ("oclgrind", *SANITIZER) and not self.build.tool(mistake.finder):
             return Verdict("skipped", f"{mistake.finder} is not installed")
@@ -558,8 +567,10 @@ class Judge:
                 unchanged = copy.with_suffix(".unchanged.cl")
                 shutil.copy(ROOT / mistake.file, unchanged)
             program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
-            self.controls[key] = self.run(mistake, program, group, unchanged, checks)
-            return self.controls[key]
+            verdict = self.run(mistake, program, group, unchanged, checks)
+            if verdict.word != "timeout":  # which may be the machine's fault, and says nothing about the next mistake
+                self.controls[key] = verdict
+            return verdict
 
     def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0,
             turns: bool = True) -> Verdict:
@@ -598,7 +609,7 @@ class Judge:
 
         with self.testers:
             ran = self.processes.run(command, folder, self.timeout, environment,
-                                     lambda: finder == "oclgrind" and finding_in(mistake, read()) != "")
+                                     lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.backend == "cuda")
         verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
         if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
@@ -616,30 +627,24 @@ class Judge:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, copy)  # with its time: #pragma once takes it for the same as in a precompiled header
         (tree / mistake.file).write_text(text, encoding="utf-8")
-        replaced = {object: self.kept / f"{self.key(object, tree)}.o" for object in objects}
+        replaced = {object: folder / f"{number}.o" for number, object in enumerate(objects)}
 
-        def compile(number: int, object: str) -> Verdict | None:
-            kept = replaced[object]
-            if kept.is_file():
-                kept.touch()
-                return None
-            made = folder / f"{number}.o"
+        def compile(object: str) -> Verdict | None:
             with self.compilers:
-                if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
+                if wrong := self.failed(build.compile_words(object, tree, replaced[object]), tree, folder):
                     return wrong
-            self.check_files(mistake, made, tree)
-            whole = kept.with_suffix(f".{mistake.id}")  # a run that is interrupted leaves no half object
-            shutil.move(made, whole)
-            whole.rename(kept)
+            self.check_files(mistake, replaced[object], tree)
             return None
 
         with ThreadPoolExecutor(len(objects)) as pool:
-            for wrong in pool.map(compile, range(len(objects)), objects):
+            for wrong in pool.map(compile, objects):
                 if wrong:
                     return wrong
         if wrong := self.failed(build.relink_words(build.program_for(mistake), replaced, program), tree, folder):
             return wrong
         shutil.rmtree(tree)
+        for made in replaced.values():
+            made.unlink()
         return None
 
     def failed(self, command: list[str], tree: Path, folder: Path) -> Verdict | None:
@@ -650,14 +655,6 @@ class Judge:
         output = ran.output.splitlines() or ["no reason"]
         lines = [line for line in output if "error" in line and not line.startswith("collect2:")] or output
         return Verdict("does not compile", lines[0].replace(f"{tree}/", "")[:200], ran.seconds)
-
-    def key(self, object: str, tree: Path) -> str:
-        """What an object is made from: the command and, of the project, the files with the mistake."""
-        digest = hashlib.sha256(shlex.join(self.build.compile_words(object, Path("/tree"), Path("/object"))).encode())
-        for file in sorted(self.build.files[object] | self.build.precompiled):
-            text = (tree / file).read_bytes()
-            digest.update(f"\n{file} {len(text)}\n".encode() + text)
-        return digest.hexdigest()[:32]
 
     def check_files(self, mistake: Mistake, object: Path, tree: Path) -> None:
         """The compiler must have read the file with the mistake, and of the project's own none that is not precompiled."""
@@ -684,14 +681,14 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("ids", nargs="*", metavar="ID", help="only these mistakes")
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
-    parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
     parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
                         help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
-    parser.add_argument("--any-finder", action="store_true",
-                        help="where a row's finder finds nothing, ask the others, and say in brackets which one does")
+    parser.add_argument("--mistakes", choices=("due", "all"), default=os.environ.get("GPULAB_MISTAKES", "due"),
+                        help="all: also those that are not due (as does GPULAB_MISTAKES=all in the environment)")
+    parser.add_argument("--seed", type=int, metavar="N", help="choose the same again of those that are not due")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
@@ -705,9 +702,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 def chosen(arguments: argparse.Namespace) -> list[Mistake]:
     def wanted(mistake: Mistake) -> bool:
-        place = "oclgrind" if mistake.finder == "oclgrind" else mistake.backend or "cpu"
-        return (place in arguments.on and (mistake.finder == "large") == arguments.large
-                and arguments.lab in (None, mistake.lab) and (not arguments.rung or arguments.rung in mistake.rungs)
+        return (mistake.place in arguments.on and (mistake.finder == "large") == arguments.large
+                and arguments.lab in (None, mistake.lab)
                 and (not arguments.ids or mistake.id in arguments.ids))
 
     mistakes = [mistake for mistake in all_mistakes() if wanted(mistake)]
@@ -716,6 +712,49 @@ def chosen(arguments: argparse.Namespace) -> list[Mistake]:
     if not mistakes:
         raise Fault("there is no such mistake")
     return mistakes
+
+
+class Kept:
+    """The verdicts in tests/judged."""
+
+    def __init__(self, mistakes: list[Mistake]):
+        sources = judged.Sources(ROOT)
+        self.keys: dict[str, str] = {}
+        self.entries: dict[str, dict[str, judged.Entry]] = {}
+        for folder in {mistake.folder for mistake in mistakes}:
+            lab = judged.Lab(sources, folder)
+            self.keys |= {mistake.name: mistake.key(lab) for mistake in mistakes if mistake.folder == folder}
+            self.entries[folder] = judged.read(JUDGED / f"{folder}.txt")
+
+    def known(self, mistake: Mistake) -> judged.Entry | None:
+        """The verdict on what is there today, by the tool that this machine has."""
+        entry = self.entries[mistake.folder].get(f"fault {mistake.id}")
+        same_tool = mistake.place not in ("opencl", "oclgrind") or not entry or judged.tool(mistake.place) in ("", entry.tool)
+        return entry if entry and entry.key == self.keys[mistake.name] and same_tool else None
+
+    def due(self, mistake: Mistake) -> bool:
+        entry = self.known(mistake)
+        return not entry or entry.verdict not in (("rejected", "accepted") if mistake.accepted else ("rejected",))
+
+    def chosen(self, mistakes: list[Mistake], seed: int) -> list[Mistake]:
+        """Those that are due, and one in twenty of the others."""
+        due = [mistake for mistake in mistakes if self.due(mistake)]
+        others = [mistake for mistake in mistakes if mistake not in due]
+        again = random.Random(seed).sample(others, math.ceil(len(others) / 20))
+        print(f"{len(due)} of {len(mistakes)} faults are due, and {len(again)} of the others are judged again (--seed {seed})", flush=True)
+        return due + again
+
+    def add(self, mistake: Mistake, verdict: Verdict) -> str:
+        """Keeps a verdict. @return what it differs from, if it does"""
+        if verdict.word in ("skipped", "timeout", "not judged", "fits", "compiles"):
+            return ""
+        before = "" if self.due(mistake) or mistake.accepted else self.entries[mistake.folder][f"fault {mistake.id}"].verdict
+        place = mistake.place
+        entry = judged.made(self.keys[mistake.name], verdict.word, verdict.by.partition(":")[0], judged.tool(place), verdict.seconds)
+        ids = {f"fault {one.id}" for one in mistakes_of(MISTAKES / f"{mistake.folder}.toml")}
+        judged.write(JUDGED / f"{mistake.folder}.txt", {f"fault {mistake.id}": entry},
+                     lambda name: name in ids or not name.startswith("fault "))
+        return f"{before}, as tests/judged/{mistake.folder}.txt has it" if before not in ("", verdict.word) else ""
 
 
 def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
@@ -732,9 +771,12 @@ def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
 def main(words: list[str]) -> int:
     arguments = parsed(words)
     mistakes = chosen(arguments)
+    kept = Kept(mistakes)
+    if not (arguments.ids or arguments.compile or arguments.mistakes == "all"):
+        mistakes = kept.chosen(mistakes, random.randrange(10**6) if arguments.seed is None else arguments.seed)
     build = Build(arguments.build, sorted({mistake.lab for mistake in mistakes}))
     build.must_be_finished()
-    verdicts = []
+    verdicts, differing = [], []
     with tempfile.TemporaryDirectory(prefix="gpulab-mistakes-") as scratch:
         judge = Judge(build, Path(scratch).resolve(), arguments)
         pool = ThreadPoolExecutor(arguments.jobs + arguments.tests)
@@ -743,6 +785,8 @@ def main(words: list[str]) -> int:
             for future in as_completed(futures):
                 mistake, verdict = futures[future], future.result()
                 verdicts.append((mistake, verdict))
+                if before := kept.add(mistake, verdict):
+                    differing.append(f"another verdict than before: {mistake.name}: {verdict.word}, not {before}")
                 if mistake.accepted and verdict.word == "rejected":
                     verdict = Verdict("rejected", f"although the row says why not; {verdict.by}", verdict.seconds)
                 print(f"{mistake.name:<50} {verdict.word} ({verdict.seconds:.0f} s) {verdict.by}", flush=True)
@@ -754,7 +798,9 @@ def main(words: list[str]) -> int:
     for mistake, verdict in verdicts:
         if verdict.word == "accepted" and not mistake.accepted:
             print(f"accepted, and must not be: {mistake.name}: {mistake.student}")
-    code = exit_code(verdicts)
+    for line in differing:
+        print(line)
+    code = exit_code(verdicts) or (1 if differing else 0)
     if code == 4:
         print(f"skipped: {verdicts[0][1].by}")  # for cmake/SummariseTests.cmake
     return code

@@ -24,12 +24,6 @@ FILES = sorted(plant.MISTAKES.glob("*.toml"))
 # The rows
 
 
-def rows():
-    for path in FILES:
-        for mistake in plant.mistakes_of(path):
-            yield pytest.param(mistake, id=mistake.name.replace(": ", "-"))
-
-
 def ladder(lab):
     """The rungs of a lab, as its hand-out lists them."""
     return plant.re.findall(r"(?m)^\| *`(\w+)` *\|", next(plant.ROOT.glob(f"labs/??_{lab}/README.md")).read_text(encoding="utf-8"))
@@ -40,25 +34,27 @@ def test_every_lab_has_a_file_of_mistakes():
     assert {path.stem for path in FILES} - {"common"} == labs
 
 
-@pytest.mark.parametrize("mistake", rows())
-def test_fits(mistake):
-    """Its text stands once in its file, and its rung on the ladder."""
-    mistake.planted((plant.ROOT / mistake.file).read_text(encoding="utf-8"))
-    assert not set(mistake.rungs) - set(ladder(mistake.lab) if mistake.rungs else [])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_fits(path):
+    """The text of each row stands once in its file, and its rung on the ladder."""
+    for mistake in plant.mistakes_of(path):
+        mistake.planted((plant.ROOT / mistake.file).read_text(encoding="utf-8"))
+        assert not set(mistake.rungs) - set(ladder(mistake.lab)), mistake.name
 
 
-ROW = '[[mistake]]\nid = "a"\nfile = "x.cl"\ntext = "1"\nby = "2"\nfinder = "late"\nstudent = "says two"\n'
+ROW = '["x.cl".a]\ntext = "1"\nby = "2"\nfinder = "late"\nstudent = "says two"\n'
 
 
 @pytest.mark.parametrize("old, new, fault", [
-    ('id = "a"', 'id = "A b"', "A b: an id has lower case"),
+    (".a]", '."A b"]', "A b: an id has lower case"),
     ('"late"', '"chance"', "a: unknown finder 'chance'"),
     ("finder", "found", "a: unknown field found"),
     ('student = "says two"', "", "a: no student"),
     ('by = "2"', 'by = "1"', "a: it replaces nothing"),
     ('by = "2"', "", "a: give text and by"),
-    (ROW, ROW + ROW, "two rows are called a"),
-    ("id =", "id", "toml: "),
+    (ROW, ROW + ROW.replace("x.cl", "y.cl"), "two rows are called a"),
+    (ROW, ROW + ROW, "toml: "),
+    ('["x.cl".a]', "", "toml: a row begins with"),
 ])
 def test_a_row_that_is_not_as_it_should_be_is_named(scratch, old, new, fault):
     path = scratch / "01_saxpy.toml"
@@ -68,7 +64,7 @@ def test_a_row_that_is_not_as_it_should_be_is_named(scratch, old, new, fault):
 
 
 def mistake(**fields):
-    row = {"id": "a", "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
+    row = {"id": "a", "file": "opencl/02_one_item.cl", "rung": ["opencl_one_item"], "text": "k * a[i] + b[i]", "by": "0",
            "student": "writes 0", **fields}
     return plant.mistake_of(row, Path("01_saxpy.toml"))
 
@@ -147,7 +143,7 @@ def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_so
                                   groups=lambda _: [["a test case"]])
     judge.scratch, judge.timeout, judge.processes = scratch, 2, plant.Processes()
     judge.testers, judge.lock, judge.locks, judge.controls = threading.Semaphore(1), threading.Lock(), {}, {}
-    said = judge.judged_by_finder(mistake(file="cuda/a.cu"), scratch / "planted", None)
+    said = judge.judged(mistake(file="cuda/a.cu"), scratch / "planted", None)
     assert said.word == verdict
     assert (said.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
 
@@ -188,18 +184,16 @@ PLANTED = {
     "does-not-compile": ({"by": "k * a[i] + d[i]"}, "does not compile"),
     "never-planted": ({"rung": "opencl_grid_stride"}, "not planted"),
     "no-such-rung": ({"rung": "opencl_no_such_rung"}, "not judged"),
-    "first-lost": ({"rung": "cpu_sequential", "file": "cpu/01_sequential.cpp", "text": "i = 0", "by": "i = 1"}, "rejected"),
-    "no-semicolon": ({"rung": "cpu_sequential", "file": "cpu/01_sequential.cpp", "text": "i = 0;", "by": "i = 0"},
-                     "does not compile"),
+    "first-lost": ({"file": "cpu/01_sequential.cpp", "text": "i = 0", "by": "i = 1"}, "rejected"),
+    "no-semicolon": ({"file": "cpu/01_sequential.cpp", "text": "i = 0;", "by": "i = 0"}, "does not compile"),
 }
 
 
 def write_rows(folder, names):
     text = ""
     for name in names:
-        row = {"id": name, "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
-               "student": "does so", **PLANTED[name][0]}
-        text += "[[mistake]]\n" + "".join(f"{field} = '{value}'\n" for field, value in row.items())
+        row = {"text": "k * a[i] + b[i]", "by": "0", "student": "does so", **PLANTED[name][0]}
+        text += f'["{row.pop("file", "opencl/02_one_item.cl")}".{name}]\n' + "".join(f"{field} = '{value}'\n" for field, value in row.items())
     (folder / "01_saxpy.toml").write_text(text, encoding="utf-8")
 
 
@@ -207,6 +201,7 @@ def planted(capsys, monkeypatch, folder, names, *options):
     """The exit code of plant.py and the verdicts on these mistakes, by their ids."""
     write_rows(folder, names)
     monkeypatch.setattr(plant, "MISTAKES", folder)
+    monkeypatch.setattr(plant, "JUDGED", folder / "judged")
     code = plant.main(["--build", str(FOLDER), *options])
     lines = capsys.readouterr().out.splitlines()
     return code, {name: next(line for line in lines if line.startswith(f"saxpy: {name} ")).split(maxsplit=2)[2] for name in names}
@@ -232,6 +227,47 @@ def test_exit_codes(words, code):
 def test_a_mistake_that_may_be_accepted_is_no_failure():
     may_be = mistake(accepted="it does no harm")
     assert [plant.exit_code([(may_be, plant.Verdict(word))]) for word in ("accepted", "rejected", "not planted")] == [0, 0, 1]
+
+
+def test_a_control_run_that_takes_too_long_is_not_kept_for_the_next_mistake(monkeypatch):
+    judge = plant.Judge.__new__(plant.Judge)
+    judge.build = SimpleNamespace(folder=Path(), programs={"lab": "unchanged"}, program_for=lambda _: "lab")
+    judge.lock, judge.locks, judge.controls = threading.Lock(), {}, {}
+    answers = [plant.Verdict("timeout"), plant.Verdict("accepted", checks=9)]
+    monkeypatch.setattr(plant.Judge, "run", lambda *_: answers.pop(0))
+    assert [judge.control(mistake(), ["a test case"], None, 1).word for _ in range(3)] == ["timeout", "accepted", "accepted"]
+
+
+@needs_build
+def test_a_verdict_is_kept_until_what_it_depends_on_changes_and_another_one_fails(capsys, monkeypatch, scratch):
+    words = ["rejected"]
+    monkeypatch.setattr(plant.Judge, "verdict", lambda self, mistake: plant.Verdict(words[0], "every size: n = 1", 2))
+    kept = scratch / "judged/01_saxpy.txt"
+
+    def lines(*options):
+        code = plant.main(["--build", str(FOLDER), "--seed", "1", *options])
+        return code, capsys.readouterr().out.splitlines()
+
+    code, verdicts = planted(capsys, monkeypatch, scratch, ["swapped", "harmless", "first-lost"])
+    assert code == 0 and len(verdicts) == 3
+    assert [line.split("\t")[0::2] for line in kept.read_text().splitlines()] == \
+        [[f"fault {name}", "rejected", plant.judged.tool(place), "2.0"]
+         for name, place in (("first-lost", "cpu"), ("harmless", "opencl"), ("swapped", "opencl"))]
+    code, said = lines()
+    assert (code, said[0]) == (0, "0 of 3 faults are due, and 1 of the others are judged again (--seed 1)")
+    assert lines("--mistakes", "all")[1][-1] == "3 mistakes: 3 rejected"
+
+    rows = scratch / "01_saxpy.toml"
+    rows.write_text(rows.read_text().replace("does so", "does something else"))  # what students read
+    assert lines()[1][0].startswith("0 of 3")
+    rows.write_text(rows.read_text().replace("k * b[i] + a[i]", "k * b[i] - a[i]"))
+    words[0] = "accepted"
+    code, said = lines("first-lost")  # which is not due
+    assert code == 1 and said[-1] == ("another verdict than before: saxpy: first-lost: accepted, not rejected, "
+                                      "as tests/judged/01_saxpy.txt has it")
+    words[0] = "timeout"  # which is no verdict
+    assert lines()[1][0].startswith("2 of 3"), "swapped, whose row is another one, and first-lost, which was accepted"
+    assert lines()[1][0].startswith("2 of 3")
 
 
 @needs_build
@@ -261,7 +297,7 @@ def test_a_run_that_is_ended_leaves_nothing_behind(scratch):
     (scratch / "tmp").mkdir()
     write_rows(scratch, ["harmless"])
     code = f"import sys; sys.path.insert(0, {str(plant.ROOT / 'tests/mistakes')!r}); import plant; " \
-           f"plant.MISTAKES = plant.Path({str(scratch)!r}); plant.program()"
+           f"plant.MISTAKES = plant.Path({str(scratch)!r}); plant.JUDGED = plant.MISTAKES / 'judged'; plant.program()"
     run = subprocess.Popen([sys.executable, "-B", "-c", code, "--build", FOLDER], start_new_session=True,
                            env={**os.environ, "TMPDIR": str(scratch / "tmp")}, stdout=subprocess.DEVNULL)
     while not list(scratch.glob("tmp/gpulab-mistakes-*/saxpy/*")):

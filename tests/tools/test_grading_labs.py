@@ -254,8 +254,7 @@ def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
 def rows_of(lab, part):
     """The mistakes in an exercise's file and rung that its tests should find: evenly spaced ones where there are many."""
     finders = ("values", "guard bands", "oclgrind") if part.backend == "opencl" else ("values", "guard bands")
-    rungs = (part.rung, [part.rung], None)
-    rows = [row for row in lab.mistakes() if row["file"] in part.files and row.get("rung") in rungs and row.get("finder", "values") in finders
+    rows = [row for row in lab.mistakes() if row["file"] in part.files and row["rung"] in ([part.rung], []) and row.get("finder", "values") in finders
             and "accepted" not in row]
     return rows[::max(1, math.ceil(len(rows) / MOST_ROWS[part.backend]))]
 

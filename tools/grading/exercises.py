@@ -7,13 +7,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from . import marks
 from .cost import check_bounds
 from .fault import Fault
+from .rows import rows_in
 
 BACKENDS = ("opencl", "cuda")
 KINDS = ("write", "repair")
@@ -137,13 +137,6 @@ class Lab:
     @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
-
-
-@cache
-def rows_in(text: str) -> list[dict[str, Any]]:
-    """The mistakes in the text of a file of them, which is read for each exercise."""
-    rows: list[dict[str, Any]] = tomllib.loads(text)["mistake"]
-    return rows
 
 
 def folders(root: Path) -> dict[str, str]:

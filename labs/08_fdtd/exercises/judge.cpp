@@ -10,6 +10,7 @@
 
 #include "exercises/tasks.hpp"
 #include "gpulab/input.hpp"
+#include "scene/scene.hpp"
 
 namespace fdtd {
 
