@@ -1,7 +1,8 @@
 # add_exercises(): the programs that judge a lab's exercises. labs/NN_name/exercises/CMakeLists.txt calls it.
 #
 # The judge makes problems and compares answers. A worker runs one rung, which may be a student's. Neither is part of the
-# lab's program, and neither is built unless it is asked for: the target grading_programs builds them all.
+# lab's program, and neither is built unless it is asked for: grading_programs builds those of all labs,
+# grading_programs_<lab> those of one.
 include_guard(GLOBAL)
 
 add_custom_target(grading_programs)
@@ -41,7 +42,8 @@ function(add_exercises lab)
     target_link_libraries(judge_${lab} PRIVATE ${EXERCISES_LIBRARIES} gpulab_judging gpulab_compile)
     target_link_options(judge_${lab} PRIVATE ${gpulab_drop_unused})
     target_compile_options(judge_${lab} PRIVATE ${gpulab_quick})
-    add_dependencies(grading_programs judge_${lab})
+    add_custom_target(grading_programs_${lab} DEPENDS judge_${lab})
+    add_dependencies(grading_programs grading_programs_${lab})
     foreach(library gpulab_no_launches gpulab_launches)
         if(TARGET ${library})
             add_dependencies(judge_${lab} ${library})
@@ -114,7 +116,7 @@ int main() {
 }
 ")
     add_executable(${worker} EXCLUDE_FROM_ALL ${generated}/main.cpp)
-    add_dependencies(grading_programs ${worker})
+    add_dependencies(grading_programs_${lab} ${worker})
     if(backend STREQUAL "opencl")
         gpulab_add_opencl_rung(${worker} ${rung} ${name})
     endif()

@@ -402,7 +402,7 @@ esac""")
     assert done.returncode == 0 and "atch2" not in done.stderr, done
     targets = machine.called.read_text().partition("--target ")[2].split()
     if any(pathlib.Path("/dev").glob("nvidia[0-9]*")):
-        assert targets == ["labs/01_saxpy/exercises/all"]
+        assert targets == ["grading_programs_saxpy"]
     else:  # without a GPU no worker in CUDA
         assert "judge_saxpy" in targets and "worker_saxpy_opencl_one_item" in targets and not [t for t in targets if "cuda" in t]
     rules = (source / "repository/build/default/build.ninja").read_text()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from grading_kept import Kept
 from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, files_of, judge_of, told, with_tests
 
 from grading import cost, handout, judge as judging, marks, report, student
@@ -259,19 +260,27 @@ WINNERS = {
 }
 
 
-@pytest.mark.parametrize("name", LOSERS)
-def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(name):
-    lab, exercise, codes, said = LOSERS[name]
-    with judge_of(lab) as judge:
-        results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (
-            one.visible and one.check == "values" and one.name != NOT_ALL_RIGHT.get(name)))
+@pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
+def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
+    def graded(name):
+        _, exercise, codes, said = LOSERS[name.removeprefix("cost opencl ")]
+        wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
+        results = costs(judge, exercise, *codes, tests=lambda one: of_cost(one) or (
+            one.visible and one.check == "values" and one.name != wrong_in))
         for one in results:
             if one.test != "what a GPU is asked for":
-                assert one.outcome == PASSED, told([one])
+                assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
-            assert (one.outcome, one.score) == (FAILED, 0), told([one])
-            assert all(words in one.message for words in said), one.message
-            print(one.message, "|", one.public)
+            assert (one.outcome, one.score) == (FAILED, 0), f"{name}: {told([one])}"
+            assert all(words in one.message for words in said), f"{name}: {one.message}"
+        return "rejected", "cost"
+
+    with judge_of(lab) as judge:
+        submissions = {}
+        for name, (_, exercise, codes, said) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
+            whole, part = found(ready(judge), exercise)
+            submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(said)
+        assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
 @pytest.mark.parametrize("name", WINNERS)
@@ -282,12 +291,17 @@ def test_another_honest_way_keeps_them(name):
         assert {one.outcome for one in results} == {PASSED}, told(results)
 
 
-@pytest.mark.parametrize("lab, name", CHECKED)
-def test_the_rung_has_all_points_and_each_grading_gives_the_same(lab, name):
+@pytest.mark.parametrize("lab", sorted({lab for lab, _ in CHECKED}))
+def test_the_rung_has_all_points_and_each_grading_gives_the_same(lab):
+    def graded(name):
+        for results in [costs(judge, submissions[name][0].name) for _ in range(3)]:
+            assert [(one.outcome, one.score, one.message) for one in results] == [(PASSED, one.points, "") for one in results], told(results)
+        return "passed", ""
+
     with judge_of(lab) as judge:
-        results = [costs(ready(judge), name) for _ in range(3)]
-        for some in results:
-            assert [(one.outcome, one.score, one.message) for one in some] == [(PASSED, one.points, "") for one in some], told(some)
+        exercises = [found(ready(judge), name) for of, name in CHECKED if of == lab]
+        submissions = {f"rung opencl {exercise.name}": (exercise, part, files_of(part, judge.lab.rung)) for exercise, part in exercises}
+        assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
 def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():

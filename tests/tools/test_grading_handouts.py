@@ -13,7 +13,7 @@ import threading
 import zipfile
 
 import pytest
-from grading_support import BUILD, PROGRAMS, ROOT, command, hand_out_of, leaks, tree_of
+from grading_support import BUILD, ROOT, command, hand_out_of, leaks, tree_of
 
 from grading import handout, marks, student
 from grading.exercises import folders, load

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from grading_kept import Kept
 from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, judge_of, saxpy, told, why_not_compiled,
                              with_tests)
 
@@ -229,3 +230,43 @@ def test_a_time_that_is_long_once_is_measured_again(saxpy, monkeypatch):
             patched.setattr(judging.Run, "judged", lambda *_: None)
             [one] = saxpy.judge(exercise, part, {part.files[0]: saxpy.lab.rung(part.files[0]).encode()}, 0)
         assert (one.score, len(ratios) - len(left)) == (score, tries), told([one])
+
+
+def test_a_verdict_that_is_kept_is_due_again_when_the_submission_its_test_or_its_rung_changes(saxpy, scratch, monkeypatch):
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    own = files_of(part, saxpy.lab.rung)
+    monkeypatch.delenv("GPULAB_MISTAKES", raising=False)
+
+    def kept(name="loses opencl a", of=exercise, files=own):
+        return Kept(saxpy, {name: (of, part, files)}, scratch)
+
+    def judged(one, verdict="rejected"):
+        graded = []
+        all_of = one.judged_by(lambda name: graded.append(name) or (verdict, "a test"))
+        return graded, all_of
+
+    assert judged(kept()) == (["loses opencl a"], {"loses opencl a": "rejected"})
+    assert "loses opencl a" in kept().known
+    several = {f"loses opencl {name}": (exercise, part, own) for name in ("a", *range(399))}
+    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "1")
+    assert len(judged(Kept(saxpy, several, scratch))[0]) in (399, 400), "all but one are due"
+    again = judged(Kept(saxpy, several, scratch))[0]
+    assert 10 <= len(again) <= 30 and judged(Kept(saxpy, several, scratch))[0] == again, "one in twenty"
+    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "2")
+    assert judged(Kept(saxpy, several, scratch))[0] != again
+    monkeypatch.setenv("GPULAB_MISTAKES", "all")
+    assert len(judged(Kept(saxpy, several, scratch))[0]) == 400
+    monkeypatch.delenv("GPULAB_MISTAKES")
+    commented = {file: b"// mine\n" + text for file, text in own.items()}
+    assert kept(files=commented).known, "a comment makes nothing due"
+    for other in (kept(files={file: text + b"int a;" for file, text in own.items()}),
+                  kept(of=with_tests(exercise, lambda one: one.visible)), kept(name="loses opencl z")):
+        assert not other.known
+    monkeypatch.setenv("GPULAB_MISTAKES", "all")
+    with pytest.raises(AssertionError, match="loses opencl a: accepted; grading_saxpy.txt has rejected"):
+        judged(kept(), "accepted")
+    judged(kept())
+    assert len((scratch / "grading_saxpy.txt").read_text().splitlines()) == 400, "nothing was due, so nothing is written"
+    judged(kept(name="loses opencl z"))
+    assert [line.split("\t")[0] for line in (scratch / "grading_saxpy.txt").read_text().splitlines()] == ["loses opencl z"], "lines that go"

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from grading_kept import Kept
 from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, judge, lab, leaks,
                              told, tree_of, with_tests)
 
@@ -167,7 +168,10 @@ def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, mo
 
 
 def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
-    for exercise, part in judge.lab.parts():
+    parts = {f"whole {part.backend} {exercise.name}": (exercise, part) for exercise, part in judge.lab.parts()}
+
+    def graded(name):
+        exercise, part = parts[name]
         wanted = with_tests(exercise, lambda one: one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend]) or
                             (one.check == "cost" and judge.plugin[0]))
         stub = judge.judge(wanted, part, files_of(part, judge.lab.stub), 0)
@@ -183,6 +187,13 @@ def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
             todo = files_of(part, lambda file: judge.lab.stub(file) + "\n// my own line\n")
             begun = judge.judge(with_tests(wanted, lambda one: one.visible), part, todo, 0)
             assert FAILED in {one.outcome for one in begun} <= {PASSED, FAILED}, f"the stub of {exercise.name}: {told(begun)}"
+        return "passed", ""
+
+    here = {name: one for name, one in parts.items() if not judge.why_not(one[1])}
+    for name in parts.keys() - here.keys():  # what cannot be graded here: the rung and the stub all the same
+        graded(name)
+    kept = Kept(judge, {name: (exercise, part, files_of(part, judge.lab.stub)) for name, (exercise, part) in here.items()})
+    assert kept.judged_by(graded).keys() == here.keys()
 
 
 WRONG = (FAILED, CRASHED, TIMED_OUT)
@@ -200,25 +211,29 @@ def until_wrong(judge, exercise, tests, part, files):
 
 def test_each_TODO_alone_left_as_handed_out_fails_a_visible_test(judge):
     """Of exercises with several: the stub of those with one is judged above."""
-    tried = 0
+    submissions, without = {}, {}
     for exercise, part in judge.lab.parts():
         if exercise.kind != "write" or part.backend != "opencl" or judge.why_not(part):
             continue
-        values = with_tests(exercise, lambda one: one.visible and one.check == "values")
         pieces_of = {file: marks.read(judge.lab.rung(file), file) for file in part.files}
         todos = [(file, piece) for file, pieces in pieces_of.items() for piece in pieces
                  if isinstance(piece, marks.Region) and piece.kind == "EXERCISE"]
-        if len(todos) < 2:
-            continue
-        for file, todo in todos:
-            pieces = pieces_of[file]
-            lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces]
+        for number, (file, todo) in enumerate(todos if len(todos) > 1 else []):
+            lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces_of[file]]
             files = {**files_of(part, judge.lab.rung), file: marks.joined(sum(lines, [])).encode()}
-            results = until_wrong(judge, exercise, values.tests, part, files)
-            assert results[-1].outcome in WRONG, f"{exercise.name} without {todo.instead}: {told(results)}"
-            tried += 1
-    if not tried:
+            submissions[f"todo opencl {exercise.name} {number}"] = exercise, part, files
+            without[f"todo opencl {exercise.name} {number}"] = todo.instead
+
+    def graded(name):
+        exercise, part, files = submissions[name]
+        values = with_tests(exercise, lambda one: one.visible and one.check == "values")
+        results = until_wrong(judge, exercise, values.tests, part, files)
+        assert results[-1].outcome in WRONG, f"{exercise.name} without {without[name]}: {told(results)}"
+        return "rejected", results[-1].test
+
+    if not submissions:
         pytest.skip(f"{judge.lab.name} has no exercise with several TODOs that can be graded here")
+    assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
 def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
@@ -254,45 +269,57 @@ def with_mistake(lab, part, row):
 def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
     if not judge.lab.mistakes():
         pytest.skip(f"tests/mistakes/ has nothing about {judge.lab.name}")
-    found, kept, unseen = 0, set(), set()
-    for exercise, part in judge.lab.parts():
-        if judge.why_not(part):
-            continue
-        for row in rows_of(judge.lab, part):
-            unseen |= {row["id"]} & UNSEEN.get(judge.lab.name, set())
-            tests = [one for one in exercise.tests if one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend])]
-            # The likely ones first. Oclgrind tells wrong values, too, and compiles in a tenth of the time of PoCL.
-            tests.sort(key=lambda one: one.check != "races" or not (one.visible or row.get("finder") == "oclgrind"))
-            files = with_mistake(judge.lab, part, row)
-            results = until_wrong(judge, exercise, tests, part, files) if part.backend == "opencl" else \
-                judge.judge(with_tests(exercise, tests.__contains__), part, files, 0)
-            if any(one.outcome in WRONG and one.score < one.points for one in results):
-                found += 1
-            elif HAS_OCLGRIND or row.get("finder") != "oclgrind":
-                kept.add(row["id"])
-    assert kept == unseen, f"mistakes that keep all points: {kept}; expected: {unseen}"
-    assert found
+    rows = {f"loses {part.backend} {exercise.name} {row['id']}": (exercise, part, row) for exercise, part in judge.lab.parts()
+            if not judge.why_not(part) for row in rows_of(judge.lab, part) if HAS_OCLGRIND or row.get("finder") != "oclgrind"}
+
+    def graded(name):
+        exercise, part, row = rows[name]
+        tests = [one for one in exercise.tests if one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend])]
+        # The likely ones first. Oclgrind tells wrong values, too, and compiles in a tenth of the time of PoCL.
+        tests.sort(key=lambda one: one.check != "races" or not (one.visible or row.get("finder") == "oclgrind"))
+        files = with_mistake(judge.lab, part, row)
+        results = until_wrong(judge, exercise, tests, part, files) if part.backend == "opencl" else \
+            judge.judge(with_tests(exercise, tests.__contains__), part, files, 0)
+        by = [one.test for one in results if one.outcome in WRONG and one.score < one.points]
+        return ("rejected", by[0]) if by else ("accepted", "")
+
+    verdicts = Kept(judge, {name: (exercise, part, with_mistake(judge.lab, part, row))
+                            for name, (exercise, part, row) in rows.items()}).judged_by(graded)
+    accepted = {rows[name][2]["id"] for name, one in verdicts.items() if one == "accepted"}
+    unseen = {row["id"] for _, _, row in rows.values()} & UNSEEN.get(judge.lab.name, set())
+    assert accepted == unseen, f"mistakes that keep all points: {accepted}; expected: {unseen}"
+    assert verdicts.keys() == rows.keys() and "rejected" in verdicts.values()
 
 
 def test_a_known_mistake_is_named(judge, monkeypatch):
     every = "GPULAB_EVERY_MISTAKE" in os.environ
     mistakes = behaves.Mistakes(judge)
     parts = [(exercise, part) for exercise, part in judge.lab.parts() if part.backend == "opencl" and behaves.rows_of(judge.lab, part)]
-    named = 0
+    submissions, rows_beside = {}, {}
     for exercise, part in parts if every else parts[:1]:
         rows = behaves.rows_of(judge.lab, part)
         rows = rows if every else rows[::math.ceil(len(rows) / MOST_NAMED)]
-        values = with_tests(exercise, lambda one: one.check == "values")
         for row in rows:
-            files = with_mistake(judge.lab, part, row)
-            results = judge.judge(values, part, files, 0)
-            with monkeypatch.context() as some:
-                some.setattr(behaves, "rows_of", lambda *_: rows)
-                mistakes.tell(values, part, files, results, 0)
-            said = "".join(one.behaves for one in results)
-            if {one.outcome for one in results} == {PASSED}:  # no case shows it
-                assert said == "", f"{row}: {said}"
-            elif row["id"] not in BY_CHANCE.get(judge.lab.name, set()):
-                assert row["student"] in said, f"{row['id']}: '{said}'; {told(results)}"
-                named += 1
-    assert named
+            name = f"named opencl {exercise.name} {row['id']}"
+            submissions[name] = (exercise, part, with_mistake(judge.lab, part, row), repr(rows))
+            rows_beside[name] = (row, rows)
+
+    def graded(name):
+        exercise, part, files, _ = submissions[name]
+        row, rows = rows_beside[name]
+        values = with_tests(exercise, lambda one: one.check == "values")
+        results = judge.judge(values, part, files, 0)
+        with monkeypatch.context() as some:
+            some.setattr(behaves, "rows_of", lambda *_: rows)
+            mistakes.tell(values, part, files, results, 0)
+        said = "".join(one.behaves for one in results)
+        if {one.outcome for one in results} == {PASSED}:  # no case shows it
+            assert said == "", f"{row}: {said}"
+            return "no case", ""
+        if row["id"] in BY_CHANCE.get(judge.lab.name, set()):
+            return "accepted", ""
+        assert row["student"] in said, f"{row['id']}: '{said}'; {told(results)}"
+        return "passed", ""
+
+    verdicts = Kept(judge, submissions).judged_by(graded)
+    assert verdicts.keys() == submissions.keys() and "passed" in verdicts.values()
