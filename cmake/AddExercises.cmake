@@ -1,23 +1,24 @@
 # add_exercises(): the programs that judge a lab's exercises. labs/NN_name/exercises/CMakeLists.txt calls it.
 #
 # The judge makes problems and compares answers. A worker runs one rung, which may be a student's. Neither is part of the
-# lab's program.
+# lab's program, and neither is built unless it is asked for: the target grading_programs builds them all.
 include_guard(GLOBAL)
 
-add_library(gpulab_grading STATIC ${GPULAB_ROOT}/common/src/grading/worker.cpp)
+add_custom_target(grading_programs)
+add_library(gpulab_grading STATIC EXCLUDE_FROM_ALL ${GPULAB_ROOT}/common/src/grading/worker.cpp)
 target_link_libraries(gpulab_grading PUBLIC gpulab_core PRIVATE gpulab_compile)
-add_library(gpulab_judging STATIC ${GPULAB_ROOT}/common/src/grading/judge.cpp)
+add_library(gpulab_judging STATIC EXCLUDE_FROM_ALL ${GPULAB_ROOT}/common/src/grading/judge.cpp)
 target_link_libraries(gpulab_judging PUBLIC gpulab_core nlohmann_json::nlohmann_json PRIVATE gpulab_compile)
 target_compile_options(gpulab_judging PRIVATE ${gpulab_quick})
 
 # How a submission in CUDA is found out that computes on the CPU: see docs/grading.md. Both lie where the programs lie,
 # because the judge looks for them there.
 if(GPULAB_WITH_CUDA)
-    add_library(gpulab_no_launches STATIC ${GPULAB_ROOT}/common/src/grading/no_launches.cpp)
+    add_library(gpulab_no_launches STATIC EXCLUDE_FROM_ALL ${GPULAB_ROOT}/common/src/grading/no_launches.cpp)
     target_link_libraries(gpulab_no_launches PRIVATE gpulab_compile)
     set_target_properties(gpulab_no_launches PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
     if(TARGET CUDA::cupti)
-        add_library(gpulab_launches SHARED ${GPULAB_ROOT}/common/src/grading/launches.cpp)
+        add_library(gpulab_launches SHARED EXCLUDE_FROM_ALL ${GPULAB_ROOT}/common/src/grading/launches.cpp)
         target_link_libraries(gpulab_launches PRIVATE CUDA::cupti Threads::Threads gpulab_compile)
         set_target_properties(gpulab_launches PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
     else()
@@ -35,11 +36,12 @@ function(add_exercises lab)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exercises.toml)
     # Students wait for the judge, so it has what needs no device, and not the rungs of other back ends. The table of all rungs
     # is there, too, and not used: the linker drops it, with what it refers to.
-    add_executable(judge_${lab} judge.cpp $<TARGET_OBJECTS:${lab}_host>)
+    add_executable(judge_${lab} EXCLUDE_FROM_ALL judge.cpp $<TARGET_OBJECTS:${lab}_host>)
     target_include_directories(judge_${lab} PRIVATE ${folder}/..)
     target_link_libraries(judge_${lab} PRIVATE ${EXERCISES_LIBRARIES} gpulab_judging gpulab_compile)
     target_link_options(judge_${lab} PRIVATE ${gpulab_drop_unused})
     target_compile_options(judge_${lab} PRIVATE ${gpulab_quick})
+    add_dependencies(grading_programs judge_${lab})
     foreach(library gpulab_no_launches gpulab_launches)
         if(TARGET ${library})
             add_dependencies(judge_${lab} ${library})
@@ -63,7 +65,7 @@ function(add_exercises lab)
         endif()
     endforeach()
     if(helpers)
-        add_library(${lab}_helpers STATIC ${helpers})
+        add_library(${lab}_helpers STATIC EXCLUDE_FROM_ALL ${helpers})
         set_target_properties(${lab}_helpers PROPERTIES LINKER_LANGUAGE CXX)
         target_link_options(${lab}_helpers INTERFACE ${gpulab_drop_unused})
     endif()
@@ -111,7 +113,8 @@ int main() {
 @adds@    return worker.serve();
 }
 ")
-    add_executable(${worker} ${generated}/main.cpp)
+    add_executable(${worker} EXCLUDE_FROM_ALL ${generated}/main.cpp)
+    add_dependencies(grading_programs ${worker})
     if(backend STREQUAL "opencl")
         gpulab_add_opencl_rung(${worker} ${rung} ${name})
     endif()
@@ -183,7 +186,7 @@ const char* const @name@ = text.c_str();
         file(GLOB kernels RELATIVE ${folder}/../opencl ${folder}/../opencl/*.cl)
         list(TRANSFORM kernels PREPEND ${embedded}/${lab}_lab_cl/)
         list(TRANSFORM kernels APPEND .cpp)
-        add_library(${lab}_kernels STATIC ${kernels})
+        add_library(${lab}_kernels STATIC EXCLUDE_FROM_ALL ${kernels})
         add_dependencies(${lab}_kernels ${lab}_lab_cl)
     endif()
     target_link_libraries(${worker} PRIVATE ${lab}_kernels)

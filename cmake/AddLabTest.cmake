@@ -6,26 +6,25 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND] [SANITIZER] [THREADS] [PARTS])
+#     [WHOLE] [THOROUGH] [LARGE] [OCLGRIND] [SANITIZER] [THREADS])
 #
-# A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
-# [large] too run only when asked for, with `ctest -C large`: see HiddenTests.cmake.
-# The name of a test case has no semicolon: it would be two in a list.
-# OCLGRIND: each hidden test case tagged [.oclgrind] runs under oclgrind, and any finding fails.
+# One process runs all test cases of a kind, because starting PoCL's compiler or opening a GPU costs more than most cases:
+# those tagged [cpu], [opencl], [cuda], [program] (they start the lab's program), and all others. Each kind has at least one
+# case: a process without any fails.
+# WHOLE: a small program, whose cases are one test.
+# THOROUGH: those tagged [thorough] run for `./lab test --all` only, as all tests with the label "thorough" do.
+# LARGE: those tagged [large] run only when asked for, with `ctest -C large`. They need tens of GB, of the host as well, so one
+# runs at a time. With huge pages (GLIBC_TUNABLES, from glibc 2.35 on) the host fills new memory about five times as fast.
+# OCLGRIND: the hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails. Those of the Core rungs are
+# tagged [core]; the others are thorough.
 # SANITIZER: those tagged [.sanitizer] run under each tool of compute-sanitizer, and any finding fails.
-# THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
-# out may show with more than two only.
-# With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
-# for one process after the other, 0.2 s for each on an H200. With `ctest -C parts` (./lab test without a lab) those of the CPU
-# do, too: PoCL's compiler reads its library of 10 MB in each process, which takes longer than compiling most kernels.
-# PARTS: those of OpenCL and CUDA always do, because most of them take less time than a device takes to open.
-# A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
-# cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take turns on a GPU, and a
-# waiting one takes the place of a test that needs none, and cores from the one that has the GPU. A test under
-# compute-sanitizer takes one of the slots "sanitizers": these share a turn.
+# THREADS: those tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing out may show
+# with more than two only.
+# GPULAB_TEST_VARIANT in the environment names the one variant that the test "one variant" (`ctest -C variant`) and those under
+# a tool take.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS;PARTS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "WHOLE;THOROUGH;LARGE;OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -46,78 +45,60 @@ function(add_lab_test target)
         gpulab_embed_opencl(${target} ${kernels})
     endif()
 
-    # Catch2's script takes lists of labels apart, so they are set by a file of our own that ctest reads after Catch2's.
-    set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
-    file(WRITE ${labels_file} "")
-    set(cost 10) # what takes longer starts earlier, so that it is not what all wait for in the end
-    if(target STREQUAL "test_common")
-        set(cost 1)
+    set(rest "")
+    if(TEST_THOROUGH)
+        string(APPEND rest "~[thorough]")
     endif()
-    set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
-    macro(gpulab_discover list spec labels)
-        catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
-        set(in_parts FALSE)
-        set(slots "")
-        if("${list}" STREQUAL "cpu")
-            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "parts"]])
-        elseif("${list}" MATCHES "^(opencl|cuda)$")
-            set(slots " RESOURCE_GROUPS gpus:1")
-            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" MATCHES "^(gpu|parts)$"]])
-            if(TEST_PARTS)
-                set(in_parts [["always" STREQUAL "always"]]) # ctest knows no TRUE here
-            endif()
-        endif()
-        # Catch2's script, which lists each test case, is included here and not by the folder itself.
-        get_property(scripts DIRECTORY PROPERTY TEST_INCLUDE_FILES)
-        list(POP_BACK scripts script)
-        set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES "${scripts}")
-        file(APPEND ${labels_file} "if(NOT (${in_parts}))\n"
-                                   "  include(\"${script}\")\n"
-                                   "  foreach(test IN LISTS ${target}_${list})\n"
-                                   "    set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost}${slots})\n"
-                                   "  endforeach()\n"
-                                   "endif()\n")
-    endmacro()
-    foreach(backend cpu opencl cuda)
-        gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
-    endforeach()
-    gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
-    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+    if(TEST_LARGE)
+        string(APPEND rest "~[large]")
+    endif()
+    if(TEST_WHOLE)
+        gpulab_cases("${target}: all cases" ${target} "~[.]${rest}" "${TEST_LABELS}")
+    else()
+        foreach(kind cpu opencl cuda)
+            gpulab_cases("${target}: ${kind}" ${target} "[${kind}]~[program]${rest}" "${TEST_LABELS};${kind}")
+        endforeach()
+        gpulab_cases("${target}: program" ${target} "[program]${rest}" "${TEST_LABELS};program")
+        gpulab_cases("${target}: others" ${target} "~[cpu]~[opencl]~[cuda]~[program]~[.]${rest}" "${TEST_LABELS}")
+    endif()
+    if(TEST_THOROUGH)
+        string(REPLACE "~[thorough]" "" rest "${rest}")
+        gpulab_cases("${target}: thorough" ${target} "[thorough]${rest}" "${TEST_LABELS};thorough")
+    endif()
+    if(TEST_LARGE)
+        add_test(NAME "${target}: large arrays" CONFIGURATIONS large COMMAND ${target} "[large]")
+        set_tests_properties("${target}: large arrays" PROPERTIES LABELS "${TEST_LABELS};large" RESOURCE_LOCK large_memory
+                             SKIP_RETURN_CODE 4 TIMEOUT 7200 ENVIRONMENT "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
+    endif()
     if(TEST_THREADS)
-        add_test(NAME "${target}: the CPU variants are right with seven threads" COMMAND ${target} "[cpu]~[large]")
-        set_tests_properties("${target}: the CPU variants are right with seven threads" PROPERTIES
-                             LABELS "${TEST_LABELS};cpu" ENVIRONMENT "GPULAB_CPU_THREADS=7")
+        gpulab_cases("${target}: the CPU variants are right with seven threads" ${target} "[cpu]${rest}"
+                     "${TEST_LABELS};cpu;thorough")
+        set_property(TEST "${target}: the CPU variants are right with seven threads" PROPERTY ENVIRONMENT
+                     "GPULAB_CPU_THREADS=7")
     endif()
-
-    # What ctest finds out by itself, from the program as it is then. Programs of several configurations differ.
-    string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
-               "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n"
-               "gpulab_parts(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" \"${TEST_PARTS}\")\n")
+    if(UNIX) # ./lab test LAB --variant NAME
+        add_test(NAME "${target}: one variant" CONFIGURATIONS variant
+                 COMMAND sh -c "exec \"$0\" \"$GPULAB_TEST_VARIANT *~[large]~[.]\"" $<TARGET_FILE:${target}>)
+        set_tests_properties("${target}: one variant" PROPERTIES LABELS "${TEST_LABELS}" SKIP_RETURN_CODE 4 TIMEOUT 3600)
+    endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
-        find_program(GPULAB_OCLGRIND oclgrind)
-        if(GPULAB_OCLGRIND)
-            string(APPEND hidden "gpulab_oclgrind_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" "
-                               "\"${CMAKE_CURRENT_BINARY_DIR}\" \"${CMAKE_COMMAND}\" \"-DOCLGRIND=${GPULAB_OCLGRIND}\" "
-                               "\"-DPROGRAM=$<TARGET_FILE:${target}>\")\n")
-        else()
-            gpulab_oclgrind_test("${target}: OpenCL kernels under oclgrind" ${target} "${TEST_LABELS}")
-        endif()
+        gpulab_oclgrind_test("${target}: Core rungs under oclgrind" ${target} "${TEST_LABELS}" CASES "[.oclgrind][core]")
+        gpulab_oclgrind_test("${target}: other kernels under oclgrind" ${target} "${TEST_LABELS};thorough"
+                             CASES "[.oclgrind]~[core]")
     endif()
-    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_$<CONFIG>.cmake CONTENT "${hidden}")
-    set(configuration "${CMAKE_BUILD_TYPE}")
-    get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
-    if(multi_config)
-        set(configuration "\${CTEST_CONFIGURATION_TYPE}")
-    endif()
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake
-         "include(\"${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_${configuration}.cmake\" OPTIONAL)\n")
-    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake)
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
         foreach(tool memcheck racecheck synccheck initcheck)
-            gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS}"
+            gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS};thorough"
                                   TOOL ${tool})
         endforeach()
     endif()
+endfunction()
+
+# gpulab_cases(<name> <target> <cases> <labels>): one process with these test cases. What takes longer starts earlier (COST), so
+# that it is not what all wait for in the end.
+function(gpulab_cases name target cases labels)
+    add_test(NAME "${name}" COMMAND ${target} "${cases}")
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 4 TIMEOUT 3600 COST 50)
 endfunction()
 
 # gpulab_oclgrind_test(<name> <target> <labels> [CASES <tag>] [FINDS <text>])
@@ -140,9 +121,8 @@ function(gpulab_oclgrind_test name target labels)
                          -P ${GPULAB_ROOT}/cmake/RunOclgrind.cmake)
     else()
         add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: oclgrind is not installed")
-        set_tests_properties("${name}" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: oclgrind is not installed")
     endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};oclgrind"
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};oclgrind" COST 100 SKIP_REGULAR_EXPRESSION "skipped: "
                          ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_EXPECT_PLATFORM=Oclgrind")
 endfunction()
 
@@ -181,5 +161,5 @@ function(gpulab_sanitizer_test name target labels)
         set(cost 2000) # the slowest
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST ${cost}
-                         RESOURCE_GROUPS sanitizers:1 ENVIRONMENT "${environment}")
+                         ENVIRONMENT "${environment}")
 endfunction()

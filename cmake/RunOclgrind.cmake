@@ -1,6 +1,10 @@
 # cmake -DOCLGRIND=... -DPROGRAM=... -DCASES=[.tag] -DFINDS=text -DLOG=... -P RunOclgrind.cmake
 # Without FINDS: fails when the program fails, or when oclgrind has anything to say. Its exit code is the program's, so
 # the log decides. With FINDS: fails unless the log holds that text. CASES is a tag, or the name of a test case.
+# GPULAB_TEST_VARIANT in the environment: of the test cases for oclgrind, only those of this variant.
+if(DEFINED ENV{GPULAB_TEST_VARIANT})
+    set(CASES "$ENV{GPULAB_TEST_VARIANT} *[.oclgrind]")
+endif()
 file(REMOVE ${LOG})
 execute_process(
     COMMAND ${OCLGRIND} --data-races --uninitialized --check-api --max-errors 5 --build-options -cl-opt-disable

@@ -8,7 +8,7 @@ _gpulab_words() {
     [[ $previous != = ]] || previous=${*: -2:1} # bash splits --variant=a into three words
     shift
     if [[ $# -eq 1 ]]; then
-        "$root/lab" help | awk '/^  [a-z]/ { print $1 }'
+        "$root/lab" help | awk '/^  [a-z]/ && !seen[$1]++ { print $1 }'
         return
     fi
     case $2 in
@@ -18,15 +18,15 @@ _gpulab_words() {
                     folder=${folder##*/}
                     echo "${folder#*_}"
                 done
-                return
+                [[ $2 == test ]] || return # which takes options without a lab too
             fi ;;
     esac
     if [[ $2 =~ ^(start|test|setup)$ && $previous != --variant ]]; then
-        "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
+        "$root/lab" "$2" --help | grep -oE -- '(^|[^-[:alnum:]])--?[a-z]+' | grep -oE -- '-.*' | awk '!seen[$0]++'
     fi
     if [[ $2 == instructor && $# -eq 2 ]]; then printf '%s\n' unlock check seal; fi
     if [[ $2 == explain && $previous != --* ]]; then
-        printf '%s\n' --variant --compare --warp --page --json --csv --cuda
+        printf '%s\n' --variant --compare --warp --page --json --cuda
     fi
     [[ $2 == run || ($2 =~ ^(test|explain)$ && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3

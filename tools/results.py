@@ -1,5 +1,6 @@
 """Reads what the programs write with --json. Shared by tools/tables and tools/plot."""
 
+import fnmatch
 import json
 import os
 
@@ -8,6 +9,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 NUMBERS = ("kernel_ms", "kernel_ms_min", "kernel_ms_max", "total_ms", "sequential_ms", "gb_per_s", "gflop_per_s", "speedup",
            "percent_of_ceiling")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Fault(Exception):
@@ -93,6 +95,22 @@ def check(flat, known_device):
         right = right and (not isinstance(value, (int, float)) or abs(value) < 1e300)  # not infinite or NaN
     if not right:
         raise TypeError
+
+
+def number(text):
+    """A number as a user writes it: 1000, 1e6, 2^20; None for anything else."""
+    try:
+        base, power, exponent = text.partition("^")
+        return float(base) ** int(exponent) if power else float(text)
+    except ValueError:
+        return None
+
+
+def matches(value, pattern):
+    """Is this the number of the pattern, or a text that fits it?"""
+    if isinstance(value, (int, float)):
+        return value == number(pattern)
+    return value is not None and fnmatch.fnmatchcase(str(value), pattern)
 
 
 def significant(value, digits):

@@ -178,6 +178,10 @@ def run(folder, words):
     cases = read(folder) if closing else []
     tell_failures(folder, cases)
     tell_skips(cases)
+    due = subprocess.run([sys.executable, "-B", pathlib.Path(__file__).with_name("due"), pathlib.Path(__file__).parents[1], folder, "--count"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    if due:
+        print("\n" + due, end="")
     if closing:
         print("\n" + "".join(closing), end="")
     else:

@@ -4,11 +4,11 @@
 #include <barrier>
 #include <chrono>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "backends.hpp"
 #include "gpulab/metrics.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace gpulab {
 
@@ -20,13 +20,10 @@ double ms_on_threads(int threads, const std::function<void(int)>& work) {
     // woken when the others have done half of the work.
     Clock::time_point begin;
     std::barrier start(threads, [&]() noexcept { begin = Clock::now(); });
-    std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t)
-        workers.emplace_back([&, t] {
-            start.arrive_and_wait();
-            work(t);
-        });
-    workers.clear(); // joins
+    in_team(threads, [&](int t) {
+        start.arrive_and_wait();
+        work(t);
+    });
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 

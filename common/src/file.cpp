@@ -1,27 +1,27 @@
 #include "gpulab/file.hpp"
 
-#include <algorithm>
-#include <atomic>
+#include <zlib.h>
+
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <random>
 #include <system_error>
 #include <utility>
 
 #include "gpulab/error.hpp"
-#include "gzip.hpp"
-#include "stdout_for_results.hpp"
 
-#if !defined(_WIN32)
-#include <chrono>
+#if defined(_WIN32)
+#include <io.h>
+#define close _close
+#define dup _dup
+#define dup2 _dup2
+#define fdopen _fdopen
+#define fileno _fileno
+#else
 #include <csignal>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 #endif
 
@@ -31,107 +31,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::FILE* kept_stdout = nullptr; // by the StdoutForResults
+
+/// A write beyond `ulimit -f` then fails, and the program says so; else the signal would end it.
+void ignore_file_size_signal() {
 #if !defined(_WIN32)
-// The temporary files that exist now. A signal handler removes them, and it may neither allocate nor lock: so this is a
-// table of fixed size.
-struct TemporaryName {
-    std::atomic<bool> taken{false};
-    std::atomic<bool> valid{false}; // `name` is complete
-    char name[4096];
-};
-TemporaryName temporary_names[16];
-
-constexpr int watched_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
-struct sigaction earlier_actions[std::size(watched_signals)]; // what happened at these signals before
-std::atomic<bool> ending{false};
-
-extern "C" void remove_temporary_files(int signal) {
-    for (TemporaryName& temporary : temporary_names)
-        if (temporary.valid) ::unlink(temporary.name);
-    // Ends the program as it would have ended without this handler. An earlier handler may come back to this one, which
-    // it found when it was installed itself: not twice.
-    std::signal(signal, SIG_DFL);
-    if (!ending.exchange(true))
-        for (std::size_t i = 0; i < std::size(watched_signals); ++i)
-            if (watched_signals[i] == signal) ::sigaction(signal, &earlier_actions[i], nullptr);
-    std::raise(signal); // blocked until this handler returns
-}
-
-/// Lets the signals that end a program remove the temporary files first, and then do what they did before: PoCL's
-/// compiler has handlers of its own, which end the program as well. A signal that is ignored (nohup) stays so. SIGXFSZ,
-/// a file larger than `ulimit -f` allows, is ignored: the write then fails, and the program says so.
-void watch_signals() {
-    for (std::size_t i = 0; i < std::size(watched_signals); ++i) {
-        const int signal = watched_signals[i];
-        struct sigaction action {};
-        if (::sigaction(signal, nullptr, &action) != 0) continue;
-        const bool plain = !(action.sa_flags & SA_SIGINFO);
-        if (plain && (action.sa_handler == SIG_IGN || action.sa_handler == remove_temporary_files)) continue;
-        earlier_actions[i] = action;
-        struct sigaction ours {};
-        ours.sa_handler = signal == SIGXFSZ ? SIG_IGN : remove_temporary_files;
-        ::sigaction(signal, &ours, nullptr);
-    }
-}
-#else
-void watch_signals() {}
-#endif
-
-/// Has a signal that ends the program remove this file.
-void remove_on_signal([[maybe_unused]] const std::string& name) {
-#if !defined(_WIN32)
-    if (name.size() >= sizeof(TemporaryName::name)) return;
-    for (TemporaryName& temporary : temporary_names) {
-        if (temporary.taken.exchange(true)) continue;
-        name.copy(temporary.name, name.size());
-        temporary.name[name.size()] = '\0';
-        temporary.valid = true;
-        return;
-    }
+    std::signal(SIGXFSZ, SIG_IGN);
 #endif
 }
 
-/// The file is gone, or has its final name.
-void keep_on_signal([[maybe_unused]] const std::string& name) {
-#if !defined(_WIN32)
-    for (TemporaryName& temporary : temporary_names)
-        if (temporary.valid && name == temporary.name) {
-            temporary.valid = false;
-            temporary.taken = false;
-        }
-#endif
-}
-
-void remove_temporary(const std::string& name) noexcept {
-    std::error_code ignored;
-    fs::remove(name, ignored);
-    keep_on_signal(name);
-}
-
-/// A name for a temporary file in the folder of `path`. A file name may have 255 bytes, so a long one is cut (not
-/// within a character of UTF-8).
-std::string temporary_name(const fs::path& path, unsigned number) {
-    std::string name = path.filename().string();
-    std::size_t length = std::min<std::size_t>(name.size(), 100);
-    while (length > 0 && length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80) --length;
-    name.resize(length);
-    return (path.parent_path() / fmt::format("{}.{:08x}.part", name, number)).string();
-}
-
-/// Opens a new file beside `path` that no other program has. @return the file and its name, or nullptr
-std::FILE* open_temporary(const std::string& path, std::string& name) {
+/// Opens a new file that no other program has, in the folder of `path`.
+/// @return the file and its name, or nullptr with errno
+std::FILE* open_beside(const fs::path& path, std::string& name) {
     std::random_device random;
-    for (int attempt = 0; attempt < 10; ++attempt) {
-        name = temporary_name(path, random());
-        remove_on_signal(name);
-        errno = 0;
-        if (std::FILE* file = std::fopen(name.c_str(), "wbx")) return file; // x: fails if it exists
-        const int reason = errno;
-        keep_on_signal(name);
-        errno = reason;
-        if (reason != EEXIST) return nullptr;
-    }
-    return nullptr;
+    std::FILE* file = nullptr;
+    do {
+        name = (path.parent_path() / fmt::format(".gpulab-{:08x}.part", random())).string();
+        file = std::fopen(name.c_str(), "wbx"); // x: fails if it exists
+    } while (!file && errno == EEXIST);
+    return file;
 }
 
 /// The path that symbolic links lead to in the end; nothing need be there. An endless circle of links comes back as one
@@ -143,7 +61,7 @@ std::string behind_links(fs::path path) {
     return path.string();
 }
 
-/// stdout or stderr, when it goes to the regular file of this name; else nullptr.
+/// stdout or stderr, when it goes to the file of this name; else nullptr.
 std::FILE* stream_into([[maybe_unused]] const std::string& path) {
 #if !defined(_WIN32)
     struct stat file {
@@ -158,7 +76,7 @@ std::FILE* stream_into([[maybe_unused]] const std::string& path) {
 }
 
 /// Gives a new file the permissions of an old one, and its owner and group where the system lets us.
-/// @return false, with errno set, when it cannot have the permissions
+/// @return false, with errno, when it cannot have the permissions
 bool take_over_permissions([[maybe_unused]] const std::string& old_file, [[maybe_unused]] const std::string& new_file) {
 #if !defined(_WIN32)
     struct stat old {};
@@ -172,56 +90,18 @@ bool take_over_permissions([[maybe_unused]] const std::string& old_file, [[maybe
 #endif
 }
 
-/// Whether a file in this folder cannot be replaced although new files can be made there: in a folder like /tmp
-/// (sticky), only the owner of a file, or of the folder, may rename onto it.
-bool only_its_owner_replaces([[maybe_unused]] const std::string& path) {
-#if !defined(_WIN32)
-    struct stat file {
-    }, folder{};
-    const std::string parent = fs::path(path).parent_path().string();
-    return ::stat(path.c_str(), &file) == 0 && ::stat(parent.empty() ? "." : parent.c_str(), &folder) == 0 &&
-           (folder.st_mode & S_ISVTX) && ::geteuid() != 0 && ::geteuid() != file.st_uid && ::geteuid() != folder.st_uid;
-#else
-    return false;
-#endif
-}
-
-/// Opens what is not a regular file. It waits for the program that reads a named pipe, but not for ever.
-/// @return nullptr, with `why`, when it cannot be opened
-std::FILE* open_special(const std::string& path, std::string& why) {
-#if !defined(_WIN32)
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + patience_for_pipes;
-    int file = -1;
-    // Without O_NONBLOCK, open() returns only when there is a reader; with it, it fails with ENXIO while there is none.
-    while ((file = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 && errno == ENXIO &&
-           fs::is_fifo(path) && Clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (file < 0) {
-        why = errno == ENXIO ? "no program reads this pipe" : std::strerror(errno);
-        return nullptr;
-    }
-    ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
-    std::FILE* const stream = ::fdopen(file, "wb");
-#else
-    std::FILE* const stream = std::fopen(path.c_str(), "wb");
-#endif
-    if (!stream) why = std::strerror(errno);
-    return stream;
-}
-
-/// Overwrites a file that exists. @return false, with errno set, when it cannot
-bool overwrite(const std::string& path, const std::string& content) {
-    std::FILE* const file = std::fopen(path.c_str(), "r+b");
-    if (!file) return false;
-    bool good = std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
-#if !defined(_WIN32)
-    good = good && ::ftruncate(fileno(file), static_cast<off_t>(content.size())) == 0;
-#endif
+/// Writes the content, compressed or not. @return false, with errno, when the file does not take all of it
+bool put(std::FILE* file, std::string_view content, bool packed) {
+    if (!packed) return std::fwrite(content.data(), 1, content.size(), file) == content.size() && !std::fflush(file);
+    if (std::fflush(file) != 0) return false;
+    const int descriptor = dup(fileno(file)); // gzclose() closes it
+    const gzFile stream = descriptor < 0 ? nullptr : gzdopen(descriptor, "wb");
+    if (!stream) return false;
+    const bool good = gzfwrite(content.data(), 1, content.size(), stream) == content.size();
     const int reason = errno;
-    if (std::fclose(file) != 0) return false;
-    errno = reason;
-    return good;
+    if (gzclose(stream) == Z_OK && good) return true;
+    if (!good) errno = reason;
+    return false;
 }
 
 } // namespace
@@ -236,70 +116,30 @@ bool same_file(const std::string& a, const std::string& b) {
     return !first.empty() && first == second;
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), packed_(is_gzip_name(path_)) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     const auto cannot = [&](const std::string& why) {
         return UsageError(fmt::format("cannot write {}: {}", path_, why));
     };
-    watch_signals();
-    to_stdout_ = path_ == "-" && StdoutForResults::current();
-    if (to_stdout_) return;
+    ignore_file_size_signal();
+    if (path_ == "-") stream_ = kept_stdout;
     std::error_code failed;
     const fs::file_status status = fs::status(path_, failed);
     if (status.type() == fs::file_type::none) throw cannot(failed.message()); // a circle of links, too long a name
     if (fs::is_directory(status)) throw cannot("it is a directory");
-    bool exists = false;
+    if (!stream_) stream_ = stream_into(path_);
+    special_ = stream_ || (fs::exists(status) && !fs::is_regular_file(status));
+    if (special_) return; // opening a pipe would wait for its reader
     if (fs::exists(status)) {
-        stream_ = stream_into(path_);
-        special_ = stream_ || !fs::is_regular_file(status);
-        if (special_) return; // opening a pipe would wait for its reader
-        errno = 0;
         std::FILE* const existing = std::fopen(path_.c_str(), "r+b"); // changes nothing
         if (!existing) throw cannot(std::strerror(errno));
         std::fclose(existing);
-        exists = true;
     }
     path_ = behind_links(path_);
-    if (exists && only_its_owner_replaces(path_)) {
-        in_place_ = true;
-        return;
-    }
     std::string trial;
-    if (std::FILE* const file = open_temporary(path_, trial)) {
-        std::fclose(file);
-        remove_temporary(trial);
-    } else if (exists) {
-        in_place_ = true; // the file may be written, its folder may not
-    } else {
-        throw cannot(std::strerror(errno));
-    }
-}
-
-OutputFile::~OutputFile() { discard(); }
-
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})),
-      content_(std::exchange(other.content_, {})), prepared_(std::exchange(other.prepared_, false)),
-      packed_(other.packed_), special_(other.special_), in_place_(other.in_place_), to_stdout_(other.to_stdout_),
-      stream_(other.stream_) {}
-
-OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(temporary_, other.temporary_);
-    std::swap(content_, other.content_);
-    std::swap(prepared_, other.prepared_);
-    std::swap(packed_, other.packed_);
-    std::swap(special_, other.special_);
-    std::swap(in_place_, other.in_place_);
-    std::swap(to_stdout_, other.to_stdout_);
-    std::swap(stream_, other.stream_);
-    return *this;
-}
-
-void OutputFile::discard() noexcept {
-    if (!temporary_.empty()) remove_temporary(temporary_);
-    temporary_.clear();
-    content_.clear();
-    prepared_ = false;
+    std::FILE* const file = open_beside(path_, trial);
+    if (!file) throw cannot(std::strerror(errno));
+    std::fclose(file);
+    fs::remove(trial, failed);
 }
 
 void OutputFile::write(std::string_view content) {
@@ -307,96 +147,47 @@ void OutputFile::write(std::string_view content) {
     commit();
 }
 
-void OutputFile::prepare(std::string_view text) {
-    discard();
-    const std::string packed = packed_ ? gzip(text) : "";
-    const std::string_view content = packed_ ? packed : text;
-    if (in_place_ || to_stdout_) {
-        content_ = content;
-        prepared_ = true;
-        return;
-    }
-    errno = 0;
-    std::FILE* file = nullptr;
-    bool good = true;
-    std::string why;
-    if (stream_) {
-        file = stream_;
-    } else if (special_) {
-        file = open_special(path_, why);
-    } else {
-        std::string name;
-        file = open_temporary(path_, name);
-        if (file) temporary_ = name;
-        good = file && take_over_permissions(path_, name); // before there is anything in it to read
-    }
-    good = good && file && std::fwrite(content.data(), 1, content.size(), file) == content.size();
-    if (stream_) good = std::fflush(file) == 0 && good;
-    else if (file) good = std::fclose(file) == 0 && good;
-    if (!good) {
-        if (why.empty()) why = std::strerror(errno);
-        discard();
-        throw Error(fmt::format("cannot write {}: {}", path_, why));
-    }
-}
-
-void OutputFile::append(std::string_view text) {
-    if (special_ || stream_ || (temporary_.empty() && !prepared_)) return prepare(text);
-    const std::string packed = packed_ ? gzip(text) : ""; // files of gzip may follow each other
-    const std::string_view content = packed_ ? packed : text;
-    if (prepared_) {
-        content_ += content;
-        return;
-    }
-    errno = 0;
-    std::FILE* const file = std::fopen(temporary_.c_str(), "ab");
-    bool good = file && std::fwrite(content.data(), 1, content.size(), file) == content.size();
-    if (file) good = std::fclose(file) == 0 && good;
-    if (good) return;
-    const std::string why = std::strerror(errno);
-    discard();
-    throw Error(fmt::format("cannot write {}: {}", path_, why));
-}
-
 void OutputFile::commit() {
-    if (to_stdout_ && prepared_) {
-        std::fflush(stdout); // what was printed comes first, where stderr goes to the same place
-        StdoutForResults::current()->write(content_);
-        discard();
+    if (!content_) return;
+    const std::string content = *std::exchange(content_, {});
+    std::string temporary;
+    int reason = 0; // the errno of what failed first
+    const auto check = [&](bool good) {
+        if (!good && reason == 0) reason = errno != 0 ? errno : EIO;
+        return good;
+    };
+    std::fflush(stdout); // what was printed comes first, where it goes to the same place
+    errno = 0;
+    std::FILE* const file = stream_    ? stream_
+                            : special_ ? std::fopen(path_.c_str(), "wb")
+                                       : open_beside(path_, temporary);
+    if (check(file != nullptr)) {
+        // The permissions come before there is anything in it to read.
+        if (special_ || check(take_over_permissions(path_, temporary)))
+            check(put(file, content, path_.size() > 3 && path_.ends_with(".gz")));
+        if (!stream_) check(std::fclose(file) == 0);
     }
-    if (prepared_) {
-        const bool good = overwrite(path_, content_);
-        const std::string reason = std::strerror(errno);
-        discard();
-        if (!good) throw Error(fmt::format("cannot write {}: {}", path_, reason));
-    }
-    if (temporary_.empty()) return;
-    std::error_code failed;
-    fs::rename(temporary_, path_, failed);
-    if (failed) {
-        discard();
-        throw Error(fmt::format("cannot write {}: {}", path_, failed.message()));
-    }
-    keep_on_signal(temporary_);
-    temporary_.clear();
+    if (reason == 0 && !special_) check(std::rename(temporary.c_str(), path_.c_str()) == 0);
+    if (reason == 0) return;
+    std::error_code ignored;
+    if (!special_) fs::remove(temporary, ignored);
+    throw Error(fmt::format("cannot write {}: {}", path_ == "-" ? "to stdout" : path_, std::strerror(reason)));
 }
+
+OutputFile output_file(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
 
 std::string why_not_writable(const std::string& folder, std::size_t bytes) {
-    watch_signals(); // beyond the limit of file sizes a write is an error, not a signal
+    ignore_file_size_signal();
     std::error_code failed;
     fs::create_directories(folder, failed);
     if (failed) return failed.message();
     std::string name;
-    errno = 0;
-    std::FILE* const file = open_temporary((fs::path(folder) / "trial").string(), name);
+    std::FILE* const file = open_beside(fs::path(folder) / "trial", name);
     if (!file) return std::strerror(errno);
-    const std::string content(bytes, 'x');
-    bool good = std::fwrite(content.data(), 1, bytes, file) == bytes && std::fflush(file) == 0;
-    const std::string why = good ? "" : std::strerror(errno);
-    good = std::fclose(file) == 0 && good;
-    const std::string why_closing = good ? "" : std::strerror(errno); // a quota may show here only
-    remove_temporary(name);
-    return why.empty() ? why_closing : why;
+    std::string why = put(file, std::string(bytes, 'x'), false) ? "" : std::strerror(errno);
+    if (std::fclose(file) != 0 && why.empty()) why = std::strerror(errno); // a quota may show here only
+    fs::remove(name, failed);
+    return why;
 }
 
 void flush_stdout() {
@@ -405,6 +196,21 @@ void flush_stdout() {
         throw Error(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
 }
 
-OutputFile output_file(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
+bool names_stdout(const std::string& path) {
+    return path == "-" || (path != "/dev/null" && stream_into(path) == stdout); // who sends both there wants neither
+}
+
+StdoutForResults::StdoutForResults() {
+    std::fflush(stdout);
+    const int real = dup(fileno(stdout));
+    if (real < 0 || dup2(fileno(stderr), fileno(stdout)) < 0 || !(kept_stdout = fdopen(real, "wb")))
+        throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));
+}
+
+StdoutForResults::~StdoutForResults() {
+    std::fflush(stdout);
+    dup2(fileno(kept_stdout), fileno(stdout));
+    std::fclose(std::exchange(kept_stdout, nullptr));
+}
 
 } // namespace gpulab

@@ -11,7 +11,6 @@
 #include "gpulab/file.hpp"
 #include "gpulab/guard.hpp"
 #include "recorded.hpp"
-#include "stdout_for_results.hpp"
 
 namespace gpulab {
 

@@ -1,7 +1,9 @@
 #include "gpulab/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,11 +27,38 @@ void detail::call_for_parts(unsigned parts, void (*call)(const void* body, unsig
     };
     {
         std::vector<std::jthread> workers;
-        for (unsigned part = 1; part < parts; ++part) workers.emplace_back(guarded, part);
+        unsigned started = 1;
+        try {
+            for (; started < parts; ++started) workers.emplace_back(guarded, started);
+        } catch (const std::system_error&) { // no more threads: this one does the rest
+        }
         if (parts > 0) guarded(0);
+        for (; started < parts; ++started) guarded(started);
     }
     for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
+}
+
+void in_team(int threads, const std::function<void(int thread)>& body) {
+    enum Gate { closed, open, cancelled };
+    std::atomic<Gate> gate = closed;
+    const auto pass = [&](Gate now) {
+        gate = now;
+        gate.notify_all();
+    };
+    std::vector<std::jthread> workers;
+    try {
+        for (int thread = 1; thread < threads; ++thread)
+            workers.emplace_back([&, thread] {
+                gate.wait(closed);
+                if (gate == open) body(thread);
+            });
+    } catch (...) {
+        pass(cancelled);
+        throw;
+    }
+    pass(open);
+    body(0);
 }
 
 } // namespace gpulab

@@ -46,8 +46,6 @@ Surroundings real_surroundings(const Options& options) {
     return real;
 }
 
-OutputFile file_for(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
-
 } // namespace
 
 struct Report::State {
@@ -71,9 +69,10 @@ struct Report::State {
     std::vector<std::string> left_out;         // headings
     bool quiet = false;
     bool progress_shown = false;
+    bool finished = false;
 
     State(const Options& o, std::optional<Surroundings> made_up)
-        : options(o), json(file_for(o.json())), csv(file_for(o.csv())),
+        : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
           surroundings(made_up ? *made_up : real_surroundings(options)) {}
 
     bool is_study() const { return !options.study().empty(); }
@@ -84,11 +83,8 @@ struct Report::State {
     }
 
     void write_files() {
-        if (json)
-            json.prepare(json_text(options, runs, devices, surroundings.date)); // both, before either takes its place
-        if (csv) csv.prepare(csv_text(options, runs, devices, surroundings.date));
-        json.commit();
-        csv.commit();
+        if (json) json.write(json_text(options, runs, devices, surroundings.date));
+        if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
     }
 
     /// The files as they would be if the study ended now. If a disk is full, finish() says so.
@@ -284,7 +280,15 @@ Report::Report(const Options& options, Parameters problem, std::optional<Surroun
     if (!state_->is_study()) doing("the right answer, on the CPU");
 }
 
-Report::~Report() { state_->clear_progress(); } // an error message may follow
+Report::~Report() {
+    state_->clear_progress(); // an error message may follow
+    if (!state_->finished && state_->passed + state_->failed > 0) {
+        try {
+            state_->write_files();
+        } catch (...) { // the error that ends the run is the one to tell
+        }
+    }
+}
 
 void Report::column(const std::string& name, const std::string& heading, const std::string& format) {
     auto& columns = state_->columns;
@@ -303,7 +307,7 @@ void Report::sequential(Sequential reference) { state_->runs.back().sequential =
 
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
 
-void Report::doing(const std::string& what) { state_->show_progress(what); }
+void Report::doing(std::string_view what) { state_->show_progress(std::string(what)); }
 
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;
@@ -317,6 +321,7 @@ const Result& Report::add(Result result, const Work& work) {
             result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) /
                              (static_cast<double>(result.devices) * result.kernel.median); // of all of them together
     }
+    if (result.variant == run.sequential.variant && result.kernel.median > 0) run.sequential.ms = result.kernel.median;
     if (result.status != Result::Status::skipped)
         result.speedup = gpulab::speedup(run.sequential.ms, result.kernel.median);
     s.best_percent = std::max(s.best_percent, result.percent);
@@ -329,13 +334,6 @@ const Result& Report::add(Result result, const Work& work) {
     s.print(run.results.back());
     if (s.is_study()) s.write_so_far();
     return run.results.back();
-}
-
-void Report::keep_results() noexcept {
-    try {
-        if (state_->passed + state_->failed > 0) state_->write_files();
-    } catch (...) { // the error that ends the run is the one to tell
-    }
 }
 
 int Report::finish() {
@@ -355,6 +353,7 @@ int Report::finish() {
             "Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
             "bound is taken from.",
             0, 0);
+    s.finished = true;
     s.write_files();
     flush_stdout();
     return s.failed > 0 ? exit_wrong_result : exit_success;

@@ -31,9 +31,10 @@ void Stopwatch::record(double ms) {
     times_ms_.push_back(ms);
 }
 
-void Stopwatch::tile(std::size_t size, std::string_view of) {
+Stopwatch& Stopwatch::tile(std::size_t size, std::string_view of) {
     if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))
         tiles_.push_back({size, of});
+    return *this;
 }
 
 void Stopwatch::start() {

@@ -295,8 +295,11 @@ void distances(const Options& options, Report& report, std::size_t n) {
     Distances reference = gpulab::zeros<float>(n), d = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(distance_variants(), "cpu_distances", problem, reference));
     const auto size = static_cast<double>(n);
-    gpulab::measure_all(options, report, jobs, problem, d, {.bytes = 16 * size, .flops = 9 * size},
-                        [&](const auto&) { return compare(reference, d); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        report.add(gpulab::run(job, problem, d, options, [&] { return compare(reference, d); }),
+                   {.bytes = 16 * size, .flops = 9 * size});
+    }
 }
 
 /// Time per element from 16 elements on, as far as memory and patience go.
@@ -312,10 +315,12 @@ void growth(const Options& options, Report& report, std::size_t most) {
         Output out(n);
         report.begin({{"n", n}});
         report.sequential(c.sequential);
-        gpulab::measure_all(
-            options, report, growth.jobs(variants()), c.problem, out, saxpy_work(n),
-            [&](const auto&) { return compare(c.problem, c.reference, out); },
-            [&](const auto&, Result& result) { growth.add_to(result); });
+        for (const auto& job : growth.jobs(variants())) {
+            report.doing(job.variant.name);
+            Result r = gpulab::run(job, c.problem, out, options, [&] { return compare(c.problem, c.reference, out); });
+            growth.add_to(r);
+            report.add(std::move(r), saxpy_work(n));
+        }
     }
 }
 

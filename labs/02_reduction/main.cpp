@@ -30,12 +30,6 @@ template <class T> std::string all_digits() {
     return fmt::format("{{:{}.{}g}}", digits + 5, digits);
 }
 
-/// Makes the measured time of the sequential variant the one to which speed-ups refer: its own is then 1.00.
-/// @param name of the sequential variant
-void refer_to(Report& report, std::string_view name, const Result& r) {
-    if (r.variant == name && r.kernel.repeats > 0) report.sequential({r.variant, r.kernel.median});
-}
-
 /// Adds the number that a variant computed to its result.
 template <class T> void show(const Scalar<T>& out, Result& r) {
     if (r.kernel.repeats > 0) r.extra.push_back({"value", static_cast<double>(out[0])}); // otherwise it did not run
@@ -54,14 +48,13 @@ template <class T> int sum(const Options& options, std::size_t n) {
     Scalar<T> out(1);
     report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, out));
 
-    // Each job poisons `out`, runs its variant and checks the result.
-    gpulab::measure_all(
-        options, report, jobs, problem, out, sum_work<T>(n),
-        [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); },
-        [&](const auto&, Result& r) {
-            show(out, r);
-            refer_to(report, "cpu_sequential", r);
-        });
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and checks the result
+        report.doing(job.variant.name);
+        const double allowed = tolerance<T>(job.variant.backend, n);
+        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
+        show(out, r);
+        report.add(std::move(r), sum_work<T>(n));
+    }
     return report.finish();
 }
 
@@ -76,13 +69,13 @@ template <class T> int dot(const Options& options, std::size_t n) {
     const Expected<T> expected = expected_dot(problem);
     Scalar<T> out(1);
     report.sequential(gpulab::sequential(dot_variants<T>(), "cpu_dot", problem, out));
-    gpulab::measure_all(
-        options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
-        [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); },
-        [&](const auto&, Result& r) {
-            show(out, r);
-            refer_to(report, "cpu_dot", r);
-        });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        const double allowed = dot_tolerance<T>(job.variant.backend, n);
+        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
+        show(out, r);
+        report.add(std::move(r), {.bytes = 2 * sizeof(T) * size, .flops = 2 * size});
+    }
     return report.finish();
 }
 
@@ -106,15 +99,15 @@ template <class T> int series(const Options& options, Series which, double x, st
         work.flops = 2.0 * static_cast<double>(terms);
         work.arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
     }
-    gpulab::measure_all(
-        options, report, jobs, problem, out, work,
-        [&](const auto& job) { return compare(expected, out, series_tolerance<T>(job.variant.backend, terms)); },
-        [&](const auto&, Result& r) {
-            show(out, r);
-            refer_to(report, "cpu_series", r);
-            if (r.kernel.repeats > 0)
-                r.extra.push_back({"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)});
-        });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        const double allowed = series_tolerance<T>(job.variant.backend, terms);
+        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
+        show(out, r);
+        if (r.kernel.repeats > 0)
+            r.extra.push_back({"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)});
+        report.add(std::move(r), work);
+    }
     return report.finish();
 }
 
@@ -129,10 +122,12 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     const Prefixes<T> expected = expected_scan(problem);
     Prefixes<T> out = gpulab::zeros<T>(n);
     report.sequential(gpulab::sequential(scan_variants<T>(), "cpu_scan", problem, out));
-    gpulab::measure_all(
-        options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
-        [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); },
-        [&](const auto&, const Result& r) { refer_to(report, "cpu_scan", r); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        const double allowed = scan_tolerance<T>(job.variant.backend, n);
+        report.add(gpulab::run(job, problem, out, options, [&] { return compare(problem, expected, out, allowed); }),
+                   {.bytes = 2 * sizeof(T) * size, .flops = size});
+    }
     return report.finish();
 }
 

@@ -30,22 +30,21 @@ namespace {
 gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }
 
 /// Measures jobs of the sum for n random numbers.
-/// @param jobs called when problem and reference are ready @param note see gpulab::measure_all()
+/// @param growth of the study `growth`, which chooses the jobs when problem and reference are ready, or null
 template <class T>
-void measure_sums(const Options& options, Report& report, std::size_t n, const auto& jobs, const auto& note) {
+void measure_sums(const Options& options, Report& report, std::size_t n, gpulab::Growth* growth = nullptr) {
     const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.begin(sum_parameters(name_of_type<T>(), n));
     report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, sum));
-    gpulab::measure_all(
-        options, report, jobs(), problem, sum, sum_work<T>(n),
-        [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); },
-        [&](const auto& job, Result& result) {
-            if (job.variant.name == "cpu_sequential")
-                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
-            note(result);
-        });
+    for (const auto& job : growth ? growth->jobs(sum_variants<T>()) : gpulab::jobs(sum_variants<T>(), options)) {
+        report.doing(job.variant.name);
+        const double allowed = tolerance<T>(job.variant.backend, n);
+        Result r = gpulab::run(job, problem, sum, options, [&] { return compare(expected, sum, allowed); });
+        if (growth) growth->add_to(r);
+        report.add(std::move(r), sum_work<T>(n));
+    }
 }
 
 /// Time per element from 16 elements on, as far as memory and patience go.
@@ -58,9 +57,7 @@ template <class T> void growth(const Options& options, Report& report, std::size
     for (const std::size_t n : growth.sizes("--n", most, 16, 4, std::size_t{1} << 36)) {
         const double bytes = sum_work<T>(n).bytes;
         if (!growth.fits(fmt::format("n = {}", n), static_cast<double>(n), bytes, bytes)) break;
-        measure_sums<T>(
-            options, report, n, [&] { return growth.jobs(sum_variants<T>()); },
-            [&](Result& result) { growth.add_to(result); });
+        measure_sums<T>(options, report, n, &growth);
     }
 }
 
@@ -68,9 +65,7 @@ template <class T> void growth(const Options& options, Report& report, std::size
 template <class T> void ladder(const Options& options, Report& report, std::size_t n) {
     const double bytes = sum_work<T>(n).bytes;
     gpulab::check_memory(options, bytes, bytes);
-    const auto jobs = gpulab::jobs(sum_variants<T>(), options);
-    measure_sums<T>(
-        options, report, n, [&] { return jobs; }, [](const Result&) {});
+    measure_sums<T>(options, report, n);
 }
 
 /// Exercise 2.2 of the book: the dot product without and with the time for copying the vectors to the device.

@@ -33,14 +33,13 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 
     // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
-    // Each job poisons c, runs its variant and judges what that leaves in c.
-    gpulab::measure_all(
-        options, report, jobs, problem, c, work,
-        [&](const auto& job) { return matmul::compare(problem, reference, c, matmul::input_error(job.variant.name)); },
-        [&](const auto& job, const gpulab::Result& result) {
-            if (job.variant.name == "cpu_ijk" && result.kernel.repeats > 0) // it was not left out
-                report.sequential({result.variant, result.kernel.median});  // so that its speed-up is 1.00
-        });
+    for (const auto& job : jobs) { // each poisons c, runs its variant and judges what that leaves in c
+        report.doing(job.variant.name);
+        const double input_error = matmul::input_error(job.variant.name);
+        report.add(
+            gpulab::run(job, problem, c, options, [&] { return matmul::compare(problem, reference, c, input_error); }),
+            work);
+    }
     return report.finish();
 }
 

@@ -43,6 +43,34 @@ struct Percents {
     int count = 0;
 };
 
+/// Adds the percentage of the library's speed to a result.
+/// @param baseline_ms the library's times on this shape so far, by name and device
+void add_percent(Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
+                 std::map<std::string, Percents>* so_far) {
+    if (result.kernel.repeats == 0) return; // it did not run
+    const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
+    if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
+    const auto library = baseline_ms.find(here(library_of(result.variant)));
+    if (library == baseline_ms.end()) return;
+    const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
+    result.extra = {{"percent_of_library", percent}};
+    if (!so_far || !(percent > 0)) return;
+    Percents& all = (*so_far)[here(result.variant)];
+    all.logarithms += std::log(percent);
+    all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
+    result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
+    result.extra.push_back({"least_of_percents", all.least});
+}
+
+/// One job: runs it, and compares what it leaves in c.
+template <class T>
+Result run_job(const Options& options, Report& report, const gpulab::Job<Run<T>>& job, const Problem<T>& problem,
+               const Output<T>& reference, Output<T>& c) {
+    report.doing(job.variant.name);
+    const double error = input_error(job.variant.name);
+    return gpulab::run(job, problem, c, options, [&] { return compare(problem, reference, c, error); });
+}
+
 /// All chosen variants on one shape. The baselines run first, so that each CUDA row can show its percentage of the one
 /// in its precision.
 /// @param so_far for a study of many shapes: only cuda_by_shape and the library run, unless the user chose others, and
@@ -68,26 +96,11 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
         if (!so_far) report.sequential(sequential(problem));
         c.resize(problem.size());
     }
-    gpulab::measure_all(
-        options, report, jobs, problem, c, work_of(problem),
-        [&](const auto& job) { return compare(problem, reference, c, input_error(job.variant.name)); },
-        [&](const auto& job, Result& result) {
-            if (result.kernel.repeats == 0) return; // it did not run
-            if (job.variant.name == "cpu_ijk")
-                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
-            const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
-            if (job.variant.baseline) baseline_ms[here(job.variant.name)] = result.kernel.median;
-            const auto baseline = baseline_ms.find(here(library_of(job.variant.name)));
-            if (baseline == baseline_ms.end()) return;
-            const double percent = gpulab::percent_of_library(baseline->second, result.kernel.median);
-            result.extra = {{"percent_of_library", percent}};
-            if (!so_far || !(percent > 0)) return;
-            Percents& all = (*so_far)[here(job.variant.name)];
-            all.logarithms += std::log(percent);
-            all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
-            result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
-            result.extra.push_back({"least_of_percents", all.least});
-        });
+    for (const auto& job : jobs) {
+        Result r = run_job(options, report, job, problem, reference, c);
+        add_percent(r, job.variant.baseline, baseline_ms, so_far);
+        report.add(std::move(r), work_of(problem));
+    }
 }
 
 /// Time per operation of square matrices from 16 x 16 on, as far as memory and patience go.
@@ -103,10 +116,11 @@ template <class T> void growth(const Options& options, Report& report, std::size
         const Output<T> reference = reference_product(problem);
         Output<T> c(problem.size());
         report.begin({{"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
-        gpulab::measure_all(
-            options, report, growth.jobs(variants<T>()), problem, c, work_of(problem),
-            [&](const auto& job) { return compare(problem, reference, c, input_error(job.variant.name)); },
-            [&](const auto&, Result& result) { growth.add_to(result); });
+        for (const auto& job : growth.jobs(variants<T>())) {
+            Result r = run_job(options, report, job, problem, reference, c);
+            growth.add_to(r);
+            report.add(std::move(r), work_of(problem));
+        }
     }
 }
 

@@ -134,19 +134,19 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     spmv::Output<T> y(a.rows);
     report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
-    // Each job poisons y, runs its variant and compares y with the reference.
-    spmv::FormatNotes<T> notes(report, bytes);
-    std::string writer, small_y; // of the first variant that is right
-    gpulab::measure_all(
-        options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },
-        [&](const auto& job, gpulab::Result& result) {
-            notes(job, result);
-            if (is_small(a) && small_y.empty() && result.status == gpulab::Result::Status::passed)
-                small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), job.variant.name);
-            if (!file_of_y || !writer.empty() || result.status != gpulab::Result::Status::passed) return;
-            file_of_y.prepare(gpulab::array_text(y));
-            writer = job.variant.name;
-        });
+    spmv::add_format_column(report, bytes);
+    std::string writer, small_y;   // of the first variant that is right
+    for (const auto& job : jobs) { // each poisons y, runs its variant and compares y with the reference
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, problem, y, options, [&] { return spmv::compare(reference, y); });
+        spmv::add_format(r, bytes);
+        const bool first = r.status == gpulab::Result::Status::passed && writer.empty();
+        report.add(std::move(r), spmv::work(a));
+        if (!first) continue;
+        writer = job.variant.name;
+        if (is_small(a)) small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), writer);
+        if (file_of_y) file_of_y.prepare(gpulab::array_text(y));
+    }
     const int code = report.finish();
     if (!small_y.empty()) fmt::print("{}", gpulab::wrapped(small_y, gpulab::terminal_of_stdout().columns, 0, 4));
     if (!file_of_y) return code;

@@ -44,13 +44,16 @@ template <class T>
 void measure(const Options& options, Report& report, const Problem<T>& problem, const FormatBytes& bytes,
              const std::vector<gpulab::Variant<Run<T>>>& table) {
     const auto jobs = gpulab::jobs(table, options);
-    const FormatNotes<T> notes(report, bytes);
+    add_format_column(report, bytes);
     const Reference<T> reference = make_reference(problem);
     Output<T> y(problem.matrix.rows);
     report.sequential(gpulab::sequential(variants<T>(), "cpu_sequential", problem, y));
-    gpulab::measure_all(
-        options, report, jobs, problem, y, work(problem.matrix), [&](const auto&) { return compare(reference, y); },
-        notes);
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, problem, y, options, [&] { return compare(reference, y); });
+        add_format(r, bytes);
+        report.add(std::move(r), work(problem.matrix));
+    }
 }
 
 /// Memory and time of each format on matrices for which they differ, the lecture's 1000 x 1000 at 1 % among them.
@@ -157,15 +160,16 @@ template <class T> void kinds(const Options& options, Report& report, std::size_
                       {"type", sizeof(T) == 4 ? "float" : "double"},
                       {"rows", p.matrix.rows},
                       {"nonzeros", p.matrix.nonzeros()}});
-        gpulab::measure_all(
-            options, report, jobs, p, y, work(p.matrix), [&](const auto&) { return compare(reference, y); },
-            [&](const auto& job, gpulab::Result& result) {
-                if (job.variant.backend != Backend::cuda || result.status != gpulab::Result::Status::passed) return;
-                double& time = job.variant.baseline ? library : ours;
-                if (time > 0 && time <= result.kernel.median) return;
-                time = result.kernel.median;
-                if (!job.variant.baseline) best = job.variant.name;
-            });
+        for (const auto& job : jobs) {
+            report.doing(job.variant.name);
+            const gpulab::Result& r =
+                report.add(gpulab::run(job, p, y, options, [&] { return compare(reference, y); }), work(p.matrix));
+            if (job.variant.backend != Backend::cuda || r.status != gpulab::Result::Status::passed) continue;
+            double& time = job.variant.baseline ? library : ours;
+            if (time > 0 && time <= r.kernel.median) continue;
+            time = r.kernel.median;
+            if (!job.variant.baseline) best = job.variant.name;
+        }
         if (ours <= 0 || library <= 0) continue;
         const double ratio = library / ours;
         report.say(fmt::format("{}: {} is {:.2f} times as fast as the library", what, best, ratio));
@@ -182,7 +186,8 @@ template <class T> void growth(const Options& options, Report& report, std::size
                           {"cpu_sequential", "cpu_threads", "opencl_thread_per_row", "opencl_slice_per_row",
                            "cuda_thread_per_row", "cuda_row_blocks", "cuda_merge_path", "cuda_cusparse_alg1",
                            "cuda_cusparse_alg2"});
-    report.column("rows", "rows"), report.column("nonzeros", "nonzeros");
+    report.column("rows", "rows");
+    report.column("nonzeros", "nonzeros");
     std::size_t side = 2;
     for (const std::size_t rows : growth.sizes("--rows", most, 4, 4, std::size_t{1} << 30)) {
         const std::string what = fmt::format("laplace2d:{}", std::exchange(side, 2 * side));
@@ -196,12 +201,12 @@ template <class T> void growth(const Options& options, Report& report, std::size
                       {"type", sizeof(T) == 4 ? "float" : "double"},
                       {"rows", rows},
                       {"nonzeros", p.matrix.nonzeros()}});
-        gpulab::measure_all(
-            options, report, growth.jobs(variants<T>()), p, y, work(p.matrix),
-            [&](const auto&) { return compare(reference, y); },
-            [&](const auto&, gpulab::Result& result) {
-                growth.add_to(result, static_cast<double>(p.matrix.nonzeros()));
-            });
+        for (const auto& job : growth.jobs(variants<T>())) {
+            report.doing(job.variant.name);
+            gpulab::Result r = gpulab::run(job, p, y, options, [&] { return compare(reference, y); });
+            growth.add_to(r, static_cast<double>(p.matrix.nonzeros()));
+            report.add(std::move(r), work(p.matrix));
+        }
     }
 }
 
@@ -238,15 +243,15 @@ std::string rate_text(std::string_view what, const std::string& path, double byt
                        bytes * 1e-6 / seconds);
 }
 
-template <class T> FormatNotes<T>::FormatNotes(Report& report, const FormatBytes& bytes) : bytes_(bytes) {
+void add_format_column(Report& report, const FormatBytes& bytes) {
     report.column("format", "format");
     if (std::min({bytes.ell, bytes.dia, bytes.bcsr}) < bytes.csr)
         report.say("the bound counts the bytes of CSR, so a smaller format can exceed 100 %");
 }
 
-template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const {
-    const std::string format = format_of(job.variant.name);
-    result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes_, format)}};
+void add_format(gpulab::Result& result, const FormatBytes& bytes) {
+    const std::string format = format_of(result.variant);
+    result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes, format)}};
     if (result.prepared_ms > 0) {
         result.extra.emplace_back("preparation_ms", result.prepared_ms);
         result.extra.emplace_back("preparation_products", result.prepared_ms / result.kernel.median);
@@ -275,7 +280,6 @@ template <class T> int run_study(const Options& options, std::size_t rows) {
 #define INSTANTIATE(T)                                             \
     template FormatBytes format_bytes(const gpulab::Csr<T>&);      \
     template MemoryNeed memory_need<T>(const gpulab::MatrixSize&); \
-    template class FormatNotes<T>;                                 \
     template int run_study<T>(const Options&, std::size_t);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -40,16 +40,11 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 /// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".
 std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds);
 
-/// Adds to each result the format of its variant and the bytes of the matrix in that format, and where a preparation
-/// was timed, its milliseconds and how many products take as long: the note for gpulab::measure_all().
-template <class T> class FormatNotes {
-public:
-    /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
-    FormatNotes(gpulab::Report& report, const FormatBytes& bytes);
-    void operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const;
+/// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
+void add_format_column(gpulab::Report& report, const FormatBytes& bytes);
 
-private:
-    FormatBytes bytes_;
-};
+/// Adds to a result the format of its variant and the bytes of the matrix in that format, and where a preparation was
+/// timed, its milliseconds and how many products take as long.
+void add_format(gpulab::Result& result, const FormatBytes& bytes);
 
 } // namespace spmv

@@ -105,14 +105,12 @@ int main(int argc, char** argv) try {
     notes.say_links();
 
     std::vector<gpulab::Result> results;
-    // Each job poisons `out`, runs its variant and judges what that leaves there.
-    gpulab::measure_all(
-        options, report, jobs, problem, out, streams::work_of(problem),
-        [&](const auto&) { return streams::compare(reference, out); },
-        [&](const auto& job, gpulab::Result& result) {
-            notes.add(job, result);
-            results.push_back(result);
-        });
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return streams::compare(reference, out); });
+        notes.add(job, r);
+        results.push_back(report.add(std::move(r), streams::work_of(problem)));
+    }
 
     const streams::Traces& traces = notes.traces();
     const std::string speed_up = streams::asynchronous_speed_up(results);

@@ -36,7 +36,7 @@ public:
     /// Prints the link's rates and bounds above each device's rows.
     void say_links() { unsaid_ = links_; }
 
-    /// Adds to a result and keeps its timeline and output. A note for gpulab::measure_all().
+    /// Adds to a result and keeps its timeline and output.
     void add(const gpulab::Job<Run>& job, gpulab::Result& result);
 
     const Traces& traces() const { return traces_; }
@@ -63,8 +63,7 @@ inline gpulab::Work work_of(const Problem& p) { return {.bytes = 2.0 * static_ca
 gpulab::Sequential sequential(const Problem& p, Output& out);
 
 /// The percentage of the busy time in which at least two of copy up, kernel and copy down run.
-/// Other kinds are drawn but not counted: the zero-copy kernel of cuda_mixed runs during the whole pass, and the
-/// kernels of cuda_polling mostly wait.
+/// Other kinds are drawn but not counted: the kernel of cuda_polling mostly waits.
 double overlap_percent(const gpulab::Timeline& timeline);
 
 /// What the lecture's program prints at its end (Aula 17, program 2): how many times as fast as its synchronous

@@ -69,19 +69,6 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
     return list;
 }
 
-std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count) {
-    const std::size_t strips = std::min(count, image.height);
-    // Strip j of n has the weight 2 (n - 1) + 2 j, from 2 (n - 1) to twice that. The sum of the first i weights:
-    const auto weight = [&](std::size_t i) { return strips == 1 ? i : 2 * (strips - 1) * i + (i - 1) * i; };
-    std::vector<Strip> list;
-    for (std::size_t i = 0; i < strips; ++i) {
-        const std::size_t begin = image.height * weight(i) / weight(strips);
-        const std::size_t end = image.height * weight(i + 1) / weight(strips);
-        if (end > begin) list.push_back({begin * image.row_bytes(), (end - begin) * image.row_bytes()});
-    }
-    return list;
-}
-
 gpulab::Comparison compare(const Output& reference, const Output& out) {
     return gpulab::compare(reference.pixels, out.pixels, 0);
 }

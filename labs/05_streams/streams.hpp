@@ -23,7 +23,6 @@ struct Problem {
     gpulab::Image image;
     unsigned work = 0;           ///< rounds of work per byte before it is inverted
     std::size_t streams = 1;     ///< 1 ... 64: strips, and streams or queues where each strip has its own
-    double mapped_share = 0.10;  ///< cuda_mixed: the share of the rows for the zero-copy kernel, 0 ... 1
     unsigned mapped_blocks = 32; ///< blocks of a kernel that loads or stores across the link, without work
     std::size_t bytes() const { return image.pixels.size(); }
 };
@@ -72,10 +71,6 @@ struct Strip {
 /// Cuts the image into `count` strips whose heights differ by one row at most, or into one strip per row when it has
 /// fewer rows. Every row belongs to one strip. @pre count >= 1
 std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
-
-/// The same with heights that grow evenly from the first strip to the last, which is twice as high, apart from rounding
-/// to whole rows. Strips without a row are left out. @pre count >= 1
-std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count);
 
 /// The mark of cuda_polling: a word that holds it has not arrived yet. In an image of four channels, only a pixel with
 /// an alpha of 0x5E can equal it; otherwise, only the four neighbouring bytes 0x77, 0x1A, 0xED, 0x5E.

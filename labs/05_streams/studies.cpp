@@ -42,16 +42,18 @@ void measure(const Options& options, Report& report, const Problem& p, const std
         report.sequential(sequential(p, out));
     LinkNotes notes(report, p, out, jobs);
     if (show_link) notes.say_links();
-    gpulab::measure_all(
-        options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
-        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
+        notes.add(job, r);
+        report.add(std::move(r), work_of(p));
+    }
 }
 
 /// 1 ... 32 strips: from which number on are fill and drain short, and when do the fixed costs of a strip show?
 void stream_count(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"opencl_queues", "opencl_pinned", "cuda_sync_pageable", "cuda_sync_pinned",
-                                      "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write",
-                                      "cuda_mixed", "cuda_growing", "cuda_polling"});
+                                      "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_polling"});
     report.column("strips_ms", "strips ms");
     bool first = true;
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
@@ -64,7 +66,7 @@ void stream_count(const Options& options, Report& report, Problem p) {
 /// More and more work per byte: where does the pipeline change from copy-bound to compute-bound?
 void work(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cpu_threads", "opencl_in_order", "opencl_pinned", "cuda_sync_pinned",
-                                      "cuda_pipeline", "cuda_mapped", "cuda_mapped_write", "cuda_mixed"});
+                                      "cuda_pipeline", "cuda_mapped"});
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
         report.begin(parameters(p));
@@ -81,27 +83,9 @@ void memory(const Options& options, Report& report, Problem p) {
             true);
 }
 
-/// Which share of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
-void mixed(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"cuda_mixed"});
-    report.column("mapped_share", "share");
-    report.column("mapped_blocks", "blocks");
-    bool first = true;
-    for (const double share : {0.0, 0.03, 0.06, 0.1, 0.15, 0.2})
-        for (const unsigned blocks : {8u, 32u, 128u}) {
-            p.mapped_share = share;
-            p.mapped_blocks = blocks;
-            gpulab::Parameters problem = parameters(p);
-            problem.push_back({"mapped_share", share});
-            problem.push_back({"mapped_blocks", blocks});
-            report.begin(problem);
-            measure(options, report, p, table, std::exchange(first, false));
-        }
-}
-
 /// How many blocks fill the link, and from which number on do they hinder each other?
 void blocks(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"cuda_mapped", "cuda_mapped_write"});
+    const auto table = rows(options, {"cuda_mapped"});
     report.column("mapped_blocks", "blocks");
     bool first = true;
     for (const unsigned count : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
@@ -117,8 +101,9 @@ void blocks(const Options& options, Report& report, Problem p) {
 void growth(const Options& options, Report& report, Problem p) {
     gpulab::Growth growth(options, report, "byte",
                           {"cpu_sequential", "cpu_threads", "opencl_in_order", "opencl_pinned", "cuda_sync_pinned",
-                           "cuda_pipeline", "cuda_growing", "cuda_mapped", "cuda_mapped_write", "cuda_polling"});
-    report.column("width", "width"), report.column("height", "height");
+                           "cuda_pipeline", "cuda_mapped", "cuda_polling"});
+    report.column("width", "width");
+    report.column("height", "height");
     const int channels = p.image.channels;
     for (const std::size_t side : growth.sizes("--width", p.image.width, 16, 2, 1u << 24)) {
         const double bytes = static_cast<double>(side) * static_cast<double>(side) * channels;
@@ -130,12 +115,13 @@ void growth(const Options& options, Report& report, Problem p) {
         report.begin(parameters(p));
         const auto jobs = growth.jobs(variants());
         LinkNotes notes(report, p, out, jobs);
-        gpulab::measure_all(
-            options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
-            [&](const auto& job, gpulab::Result& result) {
-                notes.add(job, result);
-                growth.add_to(result);
-            });
+        for (const auto& job : jobs) {
+            report.doing(job.variant.name);
+            gpulab::Result r = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
+            notes.add(job, r);
+            growth.add_to(r);
+            report.add(std::move(r), work_of(p));
+        }
     }
 }
 
@@ -153,8 +139,7 @@ const Study studies[] = {
      stream_count,
      {"--streams"}},
     {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, {"--work"}},
-    {"mixed", "which share of the image for a zero-copy kernel beside the pipeline? (CUDA)", mixed, {}},
-    {"blocks", "how many blocks for kernels that load and store across the link? (CUDA)", blocks, {}},
+    {"blocks", "how many blocks for a kernel that loads and stores across the link? (CUDA)", blocks, {}},
     {"memory", "pageable and page-locked memory, with and without waiting", memory, {}},
 };
 

@@ -39,7 +39,8 @@ template <class T> Problem<T> read_problem(const std::string& path, std::size_t 
     if (systems * right_hand_sides >= std::size_t{1} << 31)
         throw gpulab::UsageError(fmt::format("{}: {} right-hand sides are too many", path, right_hand_sides));
     Problem<T> p;
-    p.n = table.rows / systems, p.systems = systems * right_hand_sides;
+    p.n = table.rows / systems;
+    p.systems = systems * right_hand_sides;
     std::vector<T>* const columns[] = {&p.a, &p.b, &p.c, &p.d};
     for (std::vector<T>* column : columns) column->resize(size); // elements that are not stored are zero
     for (std::size_t row = 0; row < table.rows; ++row)

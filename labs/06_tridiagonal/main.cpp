@@ -62,22 +62,24 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     tridiagonal::Output<T> out(problem.n, problem.systems);
     report.sequential(gpulab::sequential(tridiagonal::variants<T>(), "cpu_thomas", problem, out));
 
-    // Each job poisons the output, runs its variant and checks the result.
-    std::string solver; // the first variant that passes
-    const auto judge = [&](const auto& job) {
-        return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)
-                         : tridiagonal::compare(problem, reference, out);
-    };
-    gpulab::measure_all(options, report, jobs, problem, out, tridiagonal::work<T>(problem.n, problem.systems), judge,
-                        [&](const auto& job, gpulab::Result& result) {
-                            if (result.status != gpulab::Result::Status::passed) return;
-                            result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
-                            if (solution && solver.empty()) {
-                                solution.prepare(gpulab::array_text(out.x, file.right_hand_sides));
-                                solver = job.variant.name;
-                            }
-                            tridiagonal::measure_other_layout(options, job, problem, out, judge, result);
-                        });
+    std::string solver;            // the first variant that passes
+    for (const auto& job : jobs) { // each poisons the output, runs its variant and checks the result
+        report.doing(job.variant.name);
+        const auto judge = [&] {
+            return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)
+                             : tridiagonal::compare(problem, reference, out);
+        };
+        gpulab::Result r = gpulab::run(job, problem, out, options, judge);
+        if (r.status == gpulab::Result::Status::passed) {
+            r.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
+            if (solution && solver.empty()) {
+                solution.prepare(gpulab::array_text(out.x, file.right_hand_sides));
+                solver = job.variant.name;
+            }
+            tridiagonal::measure_other_layout(options, job, problem, out, judge, r);
+        }
+        report.add(std::move(r), tridiagonal::work<T>(problem.n, problem.systems));
+    }
     const int code = report.finish();
     if (!solution) return code;
     if (!solver.empty()) {

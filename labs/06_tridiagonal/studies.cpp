@@ -45,8 +45,10 @@ void measure(const Options& options, Report& report, const Sweep& sweep, std::si
     Output<T> out(n, systems);
     report.begin(parameters(p, sweep));
     report.sequential(gpulab::sequential(variants<T>(), "cpu_thomas", p, out));
-    gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
-                        [&](const auto&) { return compare(p, reference, out); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        report.add(gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); }), work<T>(n, systems));
+    }
 }
 
 /// Whether the user's choices leave a device to some variant of a table.
@@ -94,10 +96,12 @@ template <class T> void growth(const Options& options, Report& report, const Swe
         const Reference<T> reference = make_reference(p);
         Output<T> out(n, systems);
         report.begin(parameters(p, sweep));
-        gpulab::measure_all(
-            options, report, growth.jobs(variants<T>()), p, out, work<T>(n, systems),
-            [&](const auto&) { return compare(p, reference, out); },
-            [&](const auto&, gpulab::Result& result) { growth.add_to(result); });
+        for (const auto& job : growth.jobs(variants<T>())) {
+            report.doing(job.variant.name);
+            gpulab::Result r = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
+            growth.add_to(r);
+            report.add(std::move(r), work<T>(n, systems));
+        }
     }
 }
 

@@ -81,10 +81,13 @@ int factorise(const Options& options, const Choice& choice) {
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
     report.sequential(lu::sequential(problem));
 
-    // Each job poisons f, runs its variant and checks the factors in f.
     lu::Factors f(problem.n);
-    gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
-                        [&](const auto& job) { return lu::compare(problem, f, lu::pivots(job.variant.name)); });
+    for (const auto& job : jobs) { // each poisons f, runs its variant and checks the factors in f
+        report.doing(job.variant.name);
+        const bool pivots = lu::pivots(job.variant.name);
+        report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, pivots); }),
+                   lu::work(problem));
+    }
     return report.finish();
 }
 
@@ -98,8 +101,12 @@ int solve(const Options& options, const Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
     report.sequential(gpulab::sequential(lu::solve_variants(), "cpu_solve_rows", problem, x));
-    gpulab::measure_all(options, report, jobs, problem, x, lu::work(problem),
-                        [&](const auto& job) { return lu::compare(problem, x, lu::refines(job.variant.name)); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        const bool refines = lu::refines(job.variant.name);
+        report.add(gpulab::run(job, problem, x, options, [&] { return lu::compare(problem, x, refines); }),
+                   lu::work(problem));
+    }
     return report.finish();
 }
 
@@ -114,8 +121,11 @@ int batch(const Options& options, const Choice& choice) {
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
     report.sequential(lu::sequential(problem));
     lu::Factors f(problem.n, problem.count);
-    gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
-                        [&](const auto&) { return lu::compare(problem, f, true); });
+    for (const auto& job : jobs) {
+        report.doing(job.variant.name);
+        report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, true); }),
+                   lu::work(problem));
+    }
     return report.finish();
 }
 

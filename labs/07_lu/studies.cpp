@@ -44,6 +44,13 @@ bool any_runs(const std::vector<gpulab::Job<Run>>& jobs) {
     return std::ranges::any_of(jobs, [](const auto& job) { return job.skip.empty(); });
 }
 
+/// Runs a job, and checks the factors that it leaves in f.
+Result run_job(const Options& options, Report& report, const gpulab::Job<Run>& job, const Problem& problem,
+               Factors& f) {
+    report.doing(job.variant.name);
+    return gpulab::run(job, problem, f, options, [&] { return compare(problem, f, pivots(job.variant.name)); });
+}
+
 /// Figures 3.10 and 3.11 of the book: time and speed-up over n, the tiles 16 and 32, without pivoting.
 void figure_3_10(const Options& options, Report& report) {
     report.column("n", "n");
@@ -59,8 +66,7 @@ void figure_3_10(const Options& options, Report& report) {
         if (any_runs(jobs))
             report.sequential(gpulab::sequential(variants(), "cpu_right_looking", problem, f,
                                                  problem.flops() > patience_flops ? Stopwatch(0, 1) : Stopwatch(1, 5)));
-        gpulab::measure_all(options, report, jobs, problem, f, work(problem),
-                            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); });
+        for (const auto& job : jobs) report.add(run_job(options, report, job, problem, f), work(problem));
         // The book's time has the copy of the factors to the host in it.
         const std::array<std::pair<const char*, Run*>, 2> with_copy = {
             {{"cuda_kernels_and_copy_16", GPULAB_IF_CUDA(cuda_kernels_and_copy_16)},
@@ -89,10 +95,11 @@ void growth(const Options& options, Report& report, std::size_t most) {
         const Problem problem = make_problem(n, options.seed());
         Factors f(n);
         report.begin({{"op", "factorise"}, {"n", n}});
-        gpulab::measure_all(
-            options, report, growth.jobs(variants()), problem, f, work(problem),
-            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
-            [&](const auto&, Result& result) { growth.add_to(result); });
+        for (const auto& job : growth.jobs(variants())) {
+            Result r = run_job(options, report, job, problem, f);
+            growth.add_to(r);
+            report.add(std::move(r), work(problem));
+        }
     }
 }
 
@@ -117,12 +124,11 @@ void ladder(const Options& options, Report& report) {
         report.sequential(sequential(problem));
         Factors f(n);
         PercentOfLibrary percent;
-        gpulab::measure_all(
-            options, report, jobs, problem, f, work(problem),
-            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
-            [&](const auto& job, Result& result) {
-                percent.add_to(result, job.variant.baseline, pivots(job.variant.name));
-            });
+        for (const auto& job : jobs) {
+            Result r = run_job(options, report, job, problem, f);
+            percent.add_to(r, job.variant.baseline, pivots(job.variant.name));
+            report.add(std::move(r), work(problem));
+        }
     }
 }
 
@@ -148,18 +154,18 @@ void pivoting(const Options& options, Report& report) {
         report.sequential(sequential(problem));
         Factors f(n);
         std::map<std::pair<std::string, std::string_view>, double> without_ms; // by device and variant
-        gpulab::measure_all(
-            options, report, jobs_of(options, problem, names), problem, f, work(problem),
-            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
-            [&](const auto& job, Result& result) {
-                if (result.kernel.repeats == 0) return; // it did not run
-                without_ms[{result.device.id(), job.variant.name}] = result.kernel.median;
+        for (const auto& job : jobs_of(options, problem, names)) {
+            Result r = run_job(options, report, job, problem, f);
+            if (r.kernel.repeats > 0) { // else it did not run
+                without_ms[{r.device.id(), job.variant.name}] = r.kernel.median;
                 for (const auto& [without, with] : pairs)
-                    if (const auto other = without_ms.find({result.device.id(), without});
+                    if (const auto other = without_ms.find({r.device.id(), without});
                         with == job.variant.name && other != without_ms.end())
-                        result.extra.push_back({"times_without", result.kernel.median / other->second});
-                result.extra.push_back({"growth", growth_factor(problem, f)});
-            });
+                        r.extra.push_back({"times_without", r.kernel.median / other->second});
+                r.extra.push_back({"growth", growth_factor(problem, f)});
+            }
+            report.add(std::move(r), work(problem));
+        }
     }
 }
 

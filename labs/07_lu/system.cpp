@@ -116,14 +116,18 @@ int solve_system(const gpulab::Options& options, const SystemFiles& files) {
     if (!factors.passed) throw gpulab::WrongResult(std::string(job.variant.name) + ": " + factors.message);
 
     SolvedSystem solved;
-    solved.matrix = files.matrix, solved.n = p.n, solved.count = b.columns, solved.variant = job.variant.name;
+    solved.matrix = files.matrix;
+    solved.n = p.n;
+    solved.count = b.columns;
+    solved.variant = job.variant.name;
     solved.device = job.device().name.empty() ? job.device().id() : job.device().name;
     solved.solver = job.variant.backend == gpulab::Backend::cuda ? "cuda_solve_refined" : "cpu_solve_refined";
     const SolveProblem system = make_solve_problem(p, f, std::move(b.values), b.columns);
     Solution x(system.b.size());
     gpulab::run_of(solve_variants(), solved.solver)(system, x, solve_watch);
 
-    solved.factorise_ms = watch.kernel().median, solved.solve_ms = solve_watch.kernel().median;
+    solved.factorise_ms = watch.kernel().median;
+    solved.solve_ms = solve_watch.kernel().median;
     for (const double r : residual_of(system, x)) raise(solved.residual, std::abs(r));
     solved.residual = std::ldexp(solved.residual, -scale_of_b);
     solved.backward_error = backward_error(system, x);

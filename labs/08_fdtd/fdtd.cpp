@@ -4,12 +4,12 @@
 #include <cmath>
 #include <type_traits>
 
-#include "book.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"
 #include "rungs.hpp"
+#include "scene/scene.hpp"
 
 namespace fdtd {
 
@@ -238,14 +238,16 @@ template <class T> bool is_books(const Problem<T>& p) {
            (r.sources == 0 || (r.sources == 1 && point(p.patches[0])));
 }
 
-template <class T> Book<T> book_of(const Problem<T>& p) {
+template <class T> BookProblem<T> book_of(const Problem<T>& p) {
     if (!is_books(p))
         throw gpulab::Unsupported(
             "computes the book's problem only: TE, one medium, a conductor, one hard source in one "
             "cell; cpu_scene, opencl_scene and cuda_scene compute the others");
     const Rules<T>& r = p.rules;
     const Box source = r.sources ? p.patches[0].box : Box{-1, -1, 0, 0};
-    return {r.u.keep, r.u.x, r.u.y, r.e.keep, r.e.x, r.e.y, r.nx, r.ny, r.pitch, source.x0, source.y0};
+    const Book<T> g = {r.u.keep, r.u.x, r.u.y, r.e.keep, r.e.x, r.e.y, r.nx, r.ny, r.pitch, source.x0, source.y0};
+    return {g,         p.start,  p.steps(), p.values, r.u.add, r.e.add, static_cast<T>(p.dx), static_cast<T>(p.dy),
+            p.block_x, p.block_y};
 }
 
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
@@ -313,7 +315,7 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 #define FDTD_FOR(T)                                                                                \
     template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
     template bool is_books(const Problem<T>&);                                                     \
-    template Book<T> book_of(const Problem<T>&);                                                   \
+    template BookProblem<T> book_of(const Problem<T>&);                                            \
     template void randomise(Problem<T>&, std::uint64_t);                                           \
     template Output<T> make_output(const Problem<T>&);                                             \
     template std::vector<T> flat(const Problem<T>&, const Output<T>&);                             \

@@ -1,5 +1,5 @@
 /// @file
-/// Lab 08: Maxwell's equations in two dimensions by Yee's scheme (FDTD).
+/// Any problem of Yee's scheme, for the Further rungs and the program: the Core has book.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,43 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "book.hpp"
 #include "gpulab/forward.hpp"
-#include "gpulab/poison.hpp"
-#include "gpulab/stopwatch.hpp"
-#include "gpulab/variant.hpp"
 #include "rules.hpp"
-#include "scene/scene.hpp"
 
-/// Lab 08: Yee's scheme.
 namespace fdtd {
 
-using gpulab::Stopwatch;
-
-/// The field at one time.
-///
-/// Both modes are one system of equations. U is the component along z, P and Q are the others:
-///
-///     dU/dt = (dP/dy - dQ/dx + source - lm U) / m        TE: U = Hz, P =  Ex, Q =  Ey, m = mu,      e = epsilon
-///     dP/dt = ( dU/dy        + source - le P) / e        TM: U = Ez, P = -Hx, Q = -Hy, m = epsilon, e = mu
-///     dQ/dt = (-dU/dx        + source - le Q) / e
-///
-/// lm and le are the losses. So every kernel serves both modes. Where the numbers are: see Rules.
-template <class T> struct Fields {
-    std::vector<T> u, p, q;
-    std::vector<T> v; ///< in the absorbing layers: the part of U that is driven by Q (H_zx of Berenger); or empty
-};
-
-/// What a variant computes: the field after the last step, and U at the probes after every step.
-template <class T> struct Output {
-    Fields<T> field;
-    std::vector<T> recorded; ///< step k (from 0) of probe i is element k * probes + i
-};
-
-/// Marks the output as unwritten.
-template <class T> void poison(Output<T>& out) {
-    for (std::vector<T>* numbers : {&out.field.u, &out.field.p, &out.field.q, &out.field.v, &out.recorded})
-        gpulab::poison(*numbers);
-}
+struct Scene;
 
 /// A problem, ready to be computed.
 template <class T> struct Problem {
@@ -87,9 +57,6 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
 /// Fills the start with random numbers in (-1, 1) for U, and of the matching size for P and Q, so that every cell of
 /// the first step counts. Border edges stay 0, and U keeps its value at sides that prescribe it.
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed);
-
-/// A variant: from the start to the field after the last step. The output's arrays have their size.
-template <class T> using Run = void(const Problem<T>& p, Output<T>& out, Stopwatch& watch);
 
 /// An output of the right size, unwritten.
 template <class T> Output<T> make_output(const Problem<T>& p);

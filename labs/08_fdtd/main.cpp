@@ -84,18 +84,22 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     fdtd::Judge<T> judge(scene, problem);
     report.sequential(fdtd::sequential<T>(scene));
 
-    // Each job poisons `out`, runs its variant and judges what that leaves there.
     fdtd::Output<T> out = fdtd::make_output(problem);
     const gpulab::Job<fdtd::Run<T>>*fastest = nullptr, *wrong = nullptr;
     double fastest_ms = 0;
-    gpulab::measure_all(
-        options, report, jobs, problem, out, fdtd::work_of(problem), [&](const auto& job) { return judge(job, out); },
-        [&](const auto& job, gpulab::Result& result) {
-            if (result.status == gpulab::Result::Status::failed && !wrong) wrong = &job;
-            if (result.status != gpulab::Result::Status::passed) return;
-            result.extra = {{"mcells_per_s", fdtd::mcells_per_s(cell_steps, result.kernel.median)}};
-            if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
-        });
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
+        report.doing(job.variant.name);
+        gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return judge(job, out); });
+        if (r.status == gpulab::Result::Status::failed && !wrong) wrong = &job;
+        if (r.status == gpulab::Result::Status::passed) {
+            r.extra = {{"mcells_per_s", fdtd::mcells_per_s(cell_steps, r.kernel.median)}};
+            if (!fastest || r.kernel.median < fastest_ms) {
+                fastest = &job;
+                fastest_ms = r.kernel.median;
+            }
+        }
+        report.add(std::move(r), fdtd::work_of(problem));
+    }
     const int code = report.finish();
     if (!wishes.any()) return code;
     const auto takes_long = [&](const auto& job) {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "fdtd.hpp"
+#include "scene/scene.hpp"
 
 namespace fdtd {
 

@@ -32,6 +32,12 @@
 
 namespace fdtd {
 
+/// Which three components of the field are computed.
+enum class Mode {
+    te, ///< TE_z: H_z, E_x, E_y
+    tm  ///< TM_z: E_z, H_x, H_y
+};
+
 /// Coefficients of one medium:
 ///   - new U = keep * U - x * (Q at the right - Q at the left) + y * (P above - P below) + add * source
 ///   - new P = keep * P + y * (U - U below) + add * source

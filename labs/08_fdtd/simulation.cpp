@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "book.hpp"
 #include "gpulab/too_slow.hpp"
 
 namespace fdtd {

@@ -68,8 +68,12 @@ template <class T> struct Case {
 
     /// Adds a row for each job. @param note `note(job, result)` gives a result its figures
     template <class Note> void measure(const std::vector<gpulab::Job<Run<T>>>& jobs, const Note& note) {
-        gpulab::measure_all(
-            options, report, jobs, p, out, work_of(p), [&](const auto& job) { return judge(job, out); }, note);
+        for (const auto& job : jobs) {
+            report.doing(job.variant.name);
+            Result r = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
+            note(job, r);
+            report.add(std::move(r), work_of(p));
+        }
     }
 
     const Options& options;

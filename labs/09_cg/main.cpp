@@ -91,16 +91,17 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     cg::Notes<T> notes(problem, out);
     const cg::Reference reference = cg::make_reference(problem);
 
-    // Each job poisons the output, runs its variant and judges what that leaves.
-    gpulab::measure_all(
-        options, report, jobs, problem, out, cg::work(problem, out.iterations()),
-        [&](const auto&) { return cg::compare(problem, reference, out); },
-        [&](const auto& job, gpulab::Result& result) {
-            notes.add(job, result);
-            // The solution is there: a user who only wants x need not wait for the other variants.
-            if (notes.solution.end == cg::End::converged && files.solution_is_apart())
-                files.write_solution(notes.solution.x);
-        });
+    const gpulab::Work work = cg::work(problem, out.iterations());
+    for (const auto& job : jobs) { // each poisons the output, runs its variant and judges what that leaves
+        report.doing(job.variant.name);
+        gpulab::Result r =
+            gpulab::run(job, problem, out, options, [&] { return cg::compare(problem, reference, out); });
+        notes.add(job, r);
+        report.add(std::move(r), work);
+        // The solution is there: a user who only wants x need not wait for the other variants.
+        if (notes.solution.end == cg::End::converged && files.solution_is_apart())
+            files.write_solution(notes.solution.x);
+    }
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
     tell(notes, trace, files);

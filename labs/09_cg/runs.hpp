@@ -38,7 +38,7 @@ template <class T> gpulab::Parameters iteration_values(const Output<T>& out, dou
 template <class T> class Notes {
 public:
     Notes(const Problem<T>& p, const Output<T>& out) : problem_(p), out_(out) {}
-    /// A note for gpulab::measure_all().
+    /// Adds to a result.
     void add(const gpulab::Job<Run<T>>& job, gpulab::Result& result);
 
     std::string solver; ///< the first variant that has converged, or else the first one; empty: none is right

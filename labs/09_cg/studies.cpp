@@ -103,7 +103,7 @@ template <class T> void history(const Options& options, Report& report, std::siz
 template <class T> void growth(const Options& options, Report& report, std::size_t most, const Settings& given) {
     gpulab::Growth growth(options, report, "row_and_iteration",
                           {"cpu_sequential", "cpu_threads", "opencl_five_kernels", "opencl_tuned", "opencl_cpu_ranges",
-                           "cuda_graph", "cuda_back_and_forth", "cuda_persistent", "cuda_cusparse_cublas"});
+                           "cuda_graph", "cuda_persistent", "cuda_cusparse_cublas"});
     report.column("n", "n"), report.column("nonzeros", "nonzeros");
     const Settings settings = fixed_iterations(given, 50);
     for (const std::size_t rows : growth.sizes("--rows", most, 16, 4, std::size_t{1} << 30)) {

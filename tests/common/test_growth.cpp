@@ -58,16 +58,16 @@ Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience&
         if (!growth.fits(fmt::format("n = {}", n), elements, 0, bytes * elements)) break;
         report.begin({{"n", n}});
         std::vector<float> out(1);
-        gpulab::measure_all(
-            options, report, growth.jobs(table), elements, out, {},
-            [&](const auto&) { return gpulab::compare(std::vector<float>{1}, out, 0); },
-            [&](const auto&, Result& result) {
-                growth.add_to(result);
-                std::string what = result.reason;
-                for (const gpulab::Parameter& p : result.extra)
-                    what += fmt::format("{} = {:.6g}", p.name, std::get<double>(p.value));
-                rows.push_back(fmt::format("{} {}: {}", result.variant, n, what));
-            });
+        for (const auto& job : growth.jobs(table)) {
+            const auto judge = [&] { return gpulab::compare(std::vector<float>{1}, out, 0); };
+            Result result = gpulab::run(job, elements, out, options, judge);
+            growth.add_to(result);
+            std::string what = result.reason;
+            for (const gpulab::Parameter& p : result.extra)
+                what += fmt::format("{} = {:.6g}", p.name, std::get<double>(p.value));
+            rows.push_back(fmt::format("{} {}: {}", result.variant, n, what));
+            report.add(std::move(result), {});
+        }
     }
     CHECK(report.finish() == gpulab::exit_success);
     return rows;

@@ -345,65 +345,6 @@ TEST_CASE("a job hands all of its devices to the variant") {
     CHECK(gpulab::devices_in_use().size() == 1);
 }
 
-TEST_CASE("the loop over all jobs judges each, notes what the lab adds, and reports it") {
-    const Parsed options({"--backend", "cpu"});
-    Values out(1);
-    std::vector<std::string> judged, noted;
-    int exit_code = -1;
-    gpulab::testing::printed_by([&] {
-        gpulab::Surroundings known;
-        known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{.copy_gb_s = 10}; };
-        gpulab::Report report(options, {{"n", 1}}, known);
-        const auto judge = [&](const auto& job) {
-            judged.emplace_back(job.variant.name);
-            return gpulab::compare(Values{1}, out, 0);
-        };
-        const auto note = [&](const auto& job, Result& r) {
-            CHECK(job.variant.name == r.variant);
-            noted.emplace_back(name_of(r.status));
-            r.extra = {{"figure", 7}};
-        };
-        gpulab::measure_all(options, report, gpulab::jobs(table, options), 0, out, {.bytes = 8}, judge, note);
-        exit_code = report.finish();
-    });
-    CHECK(judged == std::vector<std::string>{"cpu_one", "cpu_one"}); // the kernel's last run, and the whole pass
-    CHECK(noted == std::vector<std::string>{"passed", "skipped", "failed"});
-    CHECK(exit_code == gpulab::exit_wrong_result);
-}
-
-TEST_CASE("an error keeps the results that there are by then, right or wrong, and so does a variant that refuses") {
-    for (const bool refusal : {false, true})
-        for (const bool first : {false, true})
-            for (const bool wrong : {false, true}) {
-                const gpulab::testing::ScratchFile json;
-                const Parsed options({"--backend", "cpu", "--repeat", "1", "--json", json.path().c_str()});
-                Values out(1);
-                const auto judge = [&](const auto& job) {
-                    if (first || job.variant.name != "cpu_one") {
-                        if (refusal) throw UsageError("not so");
-                        throw gpulab::Error("the device is gone");
-                    }
-                    return gpulab::compare(Values{wrong ? 2.0f : 1.0f}, out, 0);
-                };
-                std::vector<gpulab::Job<Run>> list(2, {table[0], {cpu()}, ""});
-                list[1].variant.name = "cpu_two";
-                gpulab::testing::printed_by([&] {
-                    gpulab::Surroundings known;
-                    known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{}; };
-                    gpulab::Report report(options, {{"n", 1}}, known);
-                    CHECK_THROWS_AS(gpulab::measure_all(options, report, list, 0, out, {.bytes = 8}, judge),
-                                    gpulab::Error);
-                });
-                if (first) {
-                    CHECK_THROWS(json.text());
-                    continue;
-                }
-                REQUIRE(json.json()["variants"].size() == 1);
-                CHECK(json.json()["variants"][0]["name"] == "cpu_one");
-                CHECK(json.json()["variants"][0]["status"] == (wrong ? "failed" : "passed"));
-            }
-}
-
 TEST_CASE("the time of the sequential variant comes with its answer") {
     Values out(1);
     const gpulab::Sequential one = gpulab::sequential(table, "cpu_one", 0, out);

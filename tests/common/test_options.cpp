@@ -24,6 +24,20 @@ void parse(Options& options, std::vector<const char*> arguments) {
     REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
 }
 
+/// What parse() says against the arguments, in one line; "" when it takes them.
+std::string complaint(Options& options, std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "lab");
+    try {
+        options.parse(static_cast<int>(arguments.size()), arguments.data());
+    } catch (const UsageError& e) {
+        const std::string text = e.what();
+        CHECK(text.find('\n') == std::string::npos);
+        return text;
+    }
+    return "";
+}
+
+using Words = std::vector<const char*>;
 using Run = void(int, std::vector<int>&, gpulab::Stopwatch&);
 const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, nullptr},
                           gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, nullptr},
@@ -32,22 +46,25 @@ const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cp
 } // namespace
 
 TEST_CASE("sizes are read as people write them") {
-    CHECK(parse_size("0", "--n") == 0);
-    CHECK(parse_size("1000003", "--n") == 1000003);
-    CHECK(parse_size("1e6", "--n") == 1000000);
-    CHECK(parse_size("2^28", "--n") == 268435456);
-    CHECK(parse_size("16k", "--n") == 16000);
-    CHECK(parse_size("16Ki", "--n") == 16384);
-    CHECK(parse_size("3Gi", "--n") == 3221225472);
-    CHECK(parse_size("9223372036854775807", "--n") == 9223372036854775807);
-    CHECK(parse_size("7K", "--n") == 7000);
-    CHECK(parse_size("3M", "--n") == 3000000);
-    CHECK(parse_size("2G", "--n") == 2000000000);
-    CHECK(parse_size("5Mi", "--n") == 5242880);
-    CHECK(parse_size("1.5e3", "--n") == 1500);
-    CHECK(parse_size("3^4", "--n") == 81);
-    CHECK(parse_size("7^0", "--n") == 1);
-    CHECK(parse_size("2^62", "--n") == 4611686018427387904);
+    for (const auto& [text, size] : {std::pair<const char*, std::int64_t>{"0", 0},
+                                     {"1000003", 1000003},
+                                     {"1e6", 1000000},
+                                     {"1.5e3", 1500},
+                                     {"2^28", 268435456},
+                                     {"3^4", 81},
+                                     {"7^0", 1},
+                                     {"2^62", 4611686018427387904},
+                                     {"16k", 16000},
+                                     {"7K", 7000},
+                                     {"3M", 3000000},
+                                     {"2G", 2000000000},
+                                     {"16Ki", 16384},
+                                     {"5Mi", 5242880},
+                                     {"3Gi", 3221225472},
+                                     {"9223372036854775807", 9223372036854775807}}) {
+        INFO(text);
+        CHECK(parse_size(text, "--n") == size);
+    }
 }
 
 TEST_CASE("what is no size is refused in one line that names the option") {
@@ -61,7 +78,7 @@ TEST_CASE("what is no size is refused in one line that names the option") {
 }
 
 TEST_CASE("options outside their bounds, unknown ones and unknown choices are refused") {
-    const auto refused = [](std::vector<const char*> arguments) {
+    const auto refused = [](const Words& arguments) {
         Options options("lab", "a test");
         std::size_t n = 7;
         std::string op = "sum";
@@ -69,53 +86,40 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
         options.choice("--op", op, {"sum", "dot"}, "what to do");
         options.variants(table);
         options.studies({{"sizes", "a sweep", {"--op"}}});
-        arguments.insert(arguments.begin(), "lab");
-        try {
-            options.parse(static_cast<int>(arguments.size()), arguments.data());
-            return std::string("accepted");
-        } catch (const UsageError& e) {
-            return std::string(e.what()).find('\n') == std::string::npos ? std::string("refused") : e.what();
-        }
+        return !complaint(options, arguments).empty();
     };
-    CHECK(refused({"--n", "100"}) == "accepted");
-    CHECK(refused({"--n", "0"}) == "refused");
-    CHECK(refused({"--n", "101"}) == "refused");
-    CHECK(refused({"--n"}) == "refused");
-    CHECK(refused({"--n", ""}) == "refused");
-    CHECK(refused({"--seed", ""}) == "refused");
-    CHECK(refused({"--json", ""}) == "refused");
-    CHECK(refused({"--study", ""}) == "refused");
-    CHECK(refused({"--op", "max"}) == "refused");
-    CHECK(refused({"--variant", "cpu_two"}) == "refused");
-    CHECK(refused({"--variant", "cpu_one,"}) == "refused");
-    CHECK(refused({"--backend", "vulkan"}) == "refused");
-    CHECK(refused({"--study", "size"}) == "refused");
-    CHECK(refused({"--study", "sizes", "--op", "dot"}) == "accepted");
-    CHECK(refused({"--study", "sizes", "--repeat", "3"}) == "accepted");
-    CHECK(refused({"--study", "sizes", "--n", "7"}) == "refused"); // the study does not use it
-    CHECK(refused({"--repeat", "0"}) == "refused");
-    CHECK(refused({"--warmup", "-1"}) == "refused");
-    CHECK(refused({"--seed", "x"}) == "refused");
-    CHECK(refused({"--json", "x.json", "--csv", "./x.json"}) == "refused");
-    CHECK(refused({"stray"}) == "refused");
-    CHECK(refused({"--frobnicate"}) == "refused");
-}
-
-TEST_CASE("words that are no options are named in their order") {
-    for (const auto& [words, named] : {std::pair<std::vector<const char*>, std::string>{{"lab", "-n", "5"}, "-n 5"},
-                                       {{"lab", "--frobnicate", "--list", "stray"}, "--frobnicate stray"}}) {
+    CHECK_FALSE(refused({"--n", "100"}));
+    CHECK_FALSE(refused({"--study", "sizes", "--op", "dot"}));
+    CHECK_FALSE(refused({"--study", "sizes", "--repeat", "3"}));
+    for (const Words& words : {Words{"--n", "0"},
+                               {"--n", "101"},
+                               {"--n"},
+                               {"--n", ""},
+                               {"--seed", ""},
+                               {"--json", ""},
+                               {"--study", ""},
+                               {"--op", "max"},
+                               {"--variant", "cpu_two"},
+                               {"--variant", "cpu_one,"},
+                               {"--backend", "vulkan"},
+                               {"--study", "size"},
+                               {"--study", "sizes", "--n", "7"}, // the study does not use it
+                               {"--repeat", "0"},
+                               {"--warmup", "-1"},
+                               {"--seed", "x"},
+                               {"--json", "x.json", "--csv", "./x.json"}}) {
+        INFO(words.front() << " " << words.back());
+        CHECK(refused(words));
+    }
+    for (const auto& [words, named] : {std::pair<Words, std::string>{{"-n", "5"}, "-n 5"},
+                                       {{"--frobnicate", "--list", "stray"}, "--frobnicate stray"}}) {
         Options options("lab", "a test");
-        try {
-            options.parse(static_cast<int>(words.size()), words.data());
-            FAIL("accepted");
-        } catch (const UsageError& e) {
-            CHECK(e.what() == "not an option here: " + named + " (--help lists the options)");
-        }
+        CHECK(complaint(options, words) == "not an option here: " + named + " (--help lists the options)");
     }
 }
 
 TEST_CASE("an option without its value does not take the next option for it") {
-    const auto complaint = [](std::vector<const char*> arguments) {
+    const auto said = [](const Words& arguments) {
         Options options("lab", "a test");
         std::size_t n = 7;
         double ratio = 0;
@@ -126,25 +130,20 @@ TEST_CASE("an option without its value does not take the next option for it") {
         options.input("--matrix", matrix, "to read");
         options.flag("--quick", quick, "be quick");
         options.studies({{"sizes", "a sweep", {"--n"}}});
-        arguments.insert(arguments.begin(), "lab");
-        try {
-            options.parse(static_cast<int>(arguments.size()), arguments.data());
-        } catch (const UsageError& e) {
-            return std::string(e.what());
-        }
-        return matrix + "," + options.json() + (quick ? ",quick" : "");
+        const std::string text = complaint(options, arguments);
+        return text.empty() ? matrix + "," + options.json() + (quick ? ",quick" : "") : text;
     };
-    CHECK(complaint({"--json", "--matrix=a.mtx"}).starts_with("--json: its value is missing; next is --matrix=a.mtx"));
-    CHECK(complaint({"--json", "--quick"}).starts_with("--json: its value is missing; next is --quick"));
-    CHECK(complaint({"--variant", "--quick"}).starts_with("--variant: its value is missing; next is --quick"));
-    CHECK(complaint({"--json", "-h"}).starts_with("--json: its value is missing; next is -h"));
-    CHECK(complaint({"--matrix"}) == "--matrix: its value is missing");
-    CHECK(complaint({"--n=", "--study", "sizes"}) == "--n: is empty");
-    CHECK(complaint({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
+    CHECK(said({"--json", "--matrix=a.mtx"}).starts_with("--json: its value is missing; next is --matrix=a.mtx"));
+    CHECK(said({"--json", "--quick"}).starts_with("--json: its value is missing; next is --quick"));
+    CHECK(said({"--variant", "--quick"}).starts_with("--variant: its value is missing; next is --quick"));
+    CHECK(said({"--json", "-h"}).starts_with("--json: its value is missing; next is -h"));
+    CHECK(said({"--matrix"}) == "--matrix: its value is missing");
+    CHECK(said({"--n=", "--study", "sizes"}) == "--n: is empty");
+    CHECK(said({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
     // What begins with a dash can be meant: a negative number, stdout, a file that has such a name.
-    CHECK(complaint({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
-    CHECK(complaint({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
-    CHECK(complaint({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
+    CHECK(said({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
+    CHECK(said({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
+    CHECK(said({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
 }
 
 TEST_CASE("an output onto an input, or two outputs in one file, are refused, also through links") {
@@ -152,48 +151,35 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     input.write("precious");
     std::filesystem::create_symlink(input.path(), link.path());
     std::filesystem::create_symlink(fresh.path(), fresh_link.path()); // leads to what is not there yet
-    const auto complaint = [](const std::string& read, const std::string& json, const std::string& csv) {
+    const auto said = [](const std::string& read, const std::string& json, const std::string& csv) {
         Options options("lab", "a test");
         std::string matrix;
         options.input("--matrix", matrix, "to read");
-        const std::array arguments{"lab", "--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()};
-        try {
-            options.parse(static_cast<int>(arguments.size()), arguments.data());
-        } catch (const UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return complaint(options, {"--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()});
     };
-    CHECK(complaint(input.path(), fresh.path(), "/dev/null").empty());
-    CHECK(complaint(input.path(), "/dev/null", "/dev/null").empty());
-    CHECK(complaint("/dev/null", "/dev/null", fresh.path()).empty());
+    CHECK(said(input.path(), fresh.path(), "/dev/null").empty());
+    CHECK(said(input.path(), "/dev/null", "/dev/null").empty());
+    CHECK(said("/dev/null", "/dev/null", fresh.path()).empty());
     const std::string onto = "--json would overwrite the file that --matrix reads, ";
-    CHECK(complaint(input.path(), input.path(), fresh.path()) == onto + input.path());
-    CHECK(complaint(input.path(), link.path(), fresh.path()) == onto + link.path());
-    CHECK(complaint(link.path(), input.path(), fresh.path()) == onto + input.path());
-    CHECK(complaint(input.path(), fresh.path(), fresh_link.path()) ==
+    CHECK(said(input.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(said(input.path(), link.path(), fresh.path()) == onto + link.path());
+    CHECK(said(link.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(said(input.path(), fresh.path(), fresh_link.path()) ==
           "--json and --csv name the same file, " + fresh_link.path());
     CHECK(input.text() == "precious");
 }
 
 TEST_CASE("a dash is stdout for an output, and no file that can be read") {
-    const auto complaint = [](const char* option, const char* value) {
+    const auto said = [](const char* option, const char* value) {
         Options options("lab", "a test");
         std::string matrix, field;
         options.input("--matrix", matrix, "to read");
         options.output("--field", field, "to write");
-        const std::array arguments{"lab", option, value};
-        try {
-            options.parse(static_cast<int>(arguments.size()), arguments.data());
-        } catch (const UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return complaint(options, {option, value});
     };
-    CHECK(complaint("--matrix", "-") ==
-          "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
-    for (const char* const option : {"--matrix", "--field"}) CHECK(complaint(option, "./-").empty());
-    for (const char* const option : {"--field", "--json", "--csv"}) CHECK(complaint(option, "-").empty());
+    CHECK(said("--matrix", "-") == "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
+    for (const char* const option : {"--matrix", "--field"}) CHECK(said(option, "./-").empty());
+    for (const char* const option : {"--field", "--json", "--csv"}) CHECK(said(option, "-").empty());
 }
 
 TEST_CASE("an output onto a file that is read without an option of its own is refused") {
@@ -206,12 +192,9 @@ TEST_CASE("an output onto a file that is read without an option of its own is re
     REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
     CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
     CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
-    try {
-        options.check_read(map.path(), "the scene");
-        FAIL("accepted");
-    } catch (const UsageError& e) {
-        CHECK(e.what() == "--field would overwrite the file that the scene reads, " + map.path());
-    }
+    CHECK_THROWS_MATCHES(
+        options.check_read(map.path(), "the scene"), UsageError,
+        Catch::Matchers::Message("--field would overwrite the file that the scene reads, " + map.path()));
 }
 
 TEST_CASE("without options there are the defaults that --help announces") {
@@ -268,7 +251,7 @@ TEST_CASE("every option of every lab reaches who asks for it") {
 }
 
 TEST_CASE("every kind of option of a lab sets its variable, and leaves it when it is not given") {
-    const auto read = [](std::vector<const char*> arguments) {
+    const auto read = [](const Words& arguments) {
         struct Values {
             std::size_t n = 7;
             double ratio = 0.25;
@@ -283,14 +266,7 @@ TEST_CASE("every kind of option of a lab sets its variable, and leaves it when i
         options.text("--file", v.file, "to read");
         options.output("--out", v.out, "to write");
         options.flag("--quick", v.quick, "be quick");
-        arguments.insert(arguments.begin(), "lab");
-        bool go_on = true;
-        try {
-            go_on = options.parse(static_cast<int>(arguments.size()), arguments.data());
-        } catch (const UsageError& e) {
-            v.error = e.what();
-        }
-        CHECK(go_on);
+        v.error = complaint(options, arguments);
         return v;
     };
     const auto none = read({});
@@ -342,22 +318,13 @@ TEST_CASE("the options --list and --study list name what there is, one line each
     Options studies("lab", "a test");
     studies.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
     CHECK(answer(studies, {"--study", "list"}) == "sizes   a sweep over sizes\nblocks  a sweep over blocks\n");
-    Options nothing("lab", "a test");
-    const std::array<const char*, 3> arguments{"lab", "--study", "sizes"};
-    CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
-    const auto refusal = [](const char* option, const char* value) -> std::string { // of a program that has neither
+    for (const auto& [words, said] : {std::pair<Words, std::string>{{"--list"}, "--list: lab has no variants"},
+                                      {{"--variant", "cpu_one"}, "--variant: lab has no variants"},
+                                      {{"--study", "list"}, "--study: lab has no studies"},
+                                      {{"--study", "sizes"}, "--study: lab has no studies"}}) {
         Options none("lab", "a test");
-        const std::array<const char*, 3> words{"lab", option, value};
-        try {
-            none.parse(value ? 3 : 2, words.data());
-        } catch (const UsageError& e) {
-            return e.what();
-        }
-        return "";
-    };
-    CHECK(refusal("--list", nullptr) == "--list: lab has no variants");
-    CHECK(refusal("--variant", "cpu_one") == "--variant: lab has no variants");
-    CHECK(refusal("--study", "list") == "--study: lab has no studies");
+        CHECK(complaint(none, words) == said);
+    }
 }
 
 TEST_CASE("the option --help names every option with its default") {
@@ -446,28 +413,21 @@ TEST_CASE("the options --device and --backend choose devices, refuse others, and
     CHECK_FALSE(by_backend.named(Backend::cuda));
 
     // What is not there is refused with what is, and a missing back end with its reason.
-    const auto complaint = [](const std::string& wish) {
+    const auto said = [](const std::string& wish) {
         Options refusing("lab", "a test");
-        const std::array<const char*, 3> arguments{"lab", "--device", wish.c_str()};
-        CHECK_THROWS_AS(refusing.parse(3, arguments.data()), UsageError);
-        try {
-            refusing.parse(3, arguments.data());
-        } catch (const UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return complaint(refusing, {"--device", wish.c_str()});
     };
     const std::string cpu = "cpu:0 (" + gpulab::devices(Backend::cpu)[0].name + ")";
-    CHECK(complaint("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
-    CHECK(complaint("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
+    CHECK(said("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
+    CHECK(said("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
     for (const Backend backend : {Backend::opencl, Backend::cuda}) {
         const std::string name(name_of(backend));
         const auto& found = gpulab::devices(backend);
         for (const gpulab::Device& d : found)
-            CHECK(complaint("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
+            CHECK(said("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
         const std::string why = found.empty() ? " (" + gpulab::why_no_devices(backend) + ")" : "";
-        CHECK(complaint(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
-        if (found.empty()) CHECK(complaint(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
+        CHECK(said(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
+        if (found.empty()) CHECK(said(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
         CHECK(found.empty() != gpulab::why_no_devices(backend).empty());
     }
 }

@@ -20,7 +20,6 @@
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
-#include "stdout_for_results.hpp"
 #include "table.hpp"
 
 #if !defined(_WIN32)
@@ -116,6 +115,51 @@ Result skipped_on(const Device& device, const char* variant, const char* reason)
 }
 
 } // namespace
+
+TEST_CASE("an error keeps the results that there are by then, right or wrong") {
+    for (const bool study : {false, true})
+        for (const int results : {0, 1})
+            for (const bool right : {false, true}) {
+                const ScratchFile json;
+                std::vector<std::string> words = {"--json", json.path()};
+                if (study) words.insert(words.end(), {"--study", "sizes"});
+                const TestOptions options(words);
+                printed_by([&] {
+                    try {
+                        Report report(options, {}, known());
+                        report.begin({{"n", std::int64_t{10}}});
+                        report.add(skipped("cuda_one", "no driver"), work);
+                        if (results > 0) report.add(ran("cpu_one", cpu, right), work);
+                        throw gpulab::Error("the device is gone");
+                    } catch (const gpulab::Error&) {
+                    }
+                });
+                if (results == 0 && !study) {
+                    CHECK_THROWS(json.text()); // nothing to keep
+                    continue;
+                }
+                const auto text = json.text();
+                CHECK((text.find("cpu_one") != std::string::npos) == (results == 1));
+                if (results == 1) CHECK(text.find(right ? "\"passed\"" : "\"failed\"") != std::string::npos);
+            }
+}
+
+TEST_CASE("a result of the sequential variant becomes the one that speed-ups refer to") {
+    const ScratchFile json;
+    const TestOptions options({"--json", json.path()});
+    printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.sequential({"one_loop", 5});
+        Result r = report.add(ran("one_loop", cpu), work);
+        CHECK(r.kernel.median == 2);
+        CHECK(r.speedup == 1);
+        r.kernel.median = 4;
+        r.variant = "other";
+        CHECK(report.add(r, work).speedup == 0.5);
+        CHECK(report.finish() == gpulab::exit_success);
+    });
+    CHECK(json.text().find("\"sequential_ms\":2.0") != std::string::npos);
+}
 
 TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and in both files") {
     const ScratchFile json, csv;
@@ -602,14 +646,14 @@ TEST_CASE("what is said last, below all rows, is heard") {
     const TestOptions options({});
     const std::string out = printed_by([&] {
                                 Report report(options, {}, known());
-                                report.add(ran("cpu_right", cpu), work);
+                                report.add(skipped("cuda_one", "no driver"), work);
                                 report.say("famous last words");
-                                report.finish();
+                                CHECK(report.finish() == gpulab::exit_success); // nothing was wrong
                             }).out;
-    CHECK(out.ends_with("right\n  famous last words\n\n1 right, 0 wrong, 0 skipped\n"));
+    CHECK(out.ends_with("skipped\n  famous last words\n\n0 right, 0 wrong, 1 skipped\n"));
 }
 
-TEST_CASE("when one of the two files cannot be written in the end, neither takes its place") {
+TEST_CASE("when one of the two files cannot be written in the end, that is an error, and the other is kept") {
     const ScratchFile json, folder;
     fs::create_directory(folder.path());
     const TestOptions options({"--json", json.path(), "--csv", folder.path() + "/x.csv"});
@@ -619,7 +663,7 @@ TEST_CASE("when one of the two files cannot be written in the end, neither takes
         fs::remove(folder.path());
         CHECK_THROWS_AS(report.finish(), gpulab::Error);
     });
-    CHECK_FALSE(fs::exists(json.path()));
+    CHECK(json.json()["variants"].size() == 1);
 }
 
 TEST_CASE("of the two rates, the one that is the bound stays longer") {
@@ -693,18 +737,7 @@ cuda  none
 )");
 }
 
-TEST_CASE("a percentage that the lab works out itself is kept") {
-    const TestOptions options({});
-    printed_by([&] {
-        Report report(options, {}, known());
-        Result r = ran("cpu_right", cpu);
-        r.percent = 88;
-        CHECK(report.add(r, work).percent == 88);
-        CHECK(report.add(ran("cpu_right", cpu), work).percent == 75);
-    });
-}
-
-TEST_CASE("the percentage is of the ceiling that binds") {
+TEST_CASE("the percentage is of the ceiling that binds, of all devices together, or what the lab says") {
     const TestOptions options({});
     printed_by([&] {
         Report report(options, {}, known());
@@ -713,15 +746,10 @@ TEST_CASE("the percentage is of the ceiling that binds") {
         CHECK(percent({.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp32}) == 75); // 1.5 of 2 ms
         CHECK(percent({.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp64}) == 93.75);
         CHECK(percent({.bytes = 18e6, .flops = 30e6, .arithmetic = Arithmetic::fp32}) == 90); // bytes again
-    });
-}
-
-TEST_CASE("a run of skipped variants alone is no failure") {
-    const TestOptions options({});
-    (void)printed_by([&] {
-        Report report(options, {}, known());
-        report.add(skipped("cuda_one", "no driver"), work);
-        CHECK(report.finish() == gpulab::exit_success);
+        Result two = ran("cpu_right", cpu), own = two;
+        two.devices = 2, own.percent = 88;
+        CHECK(report.add(two, work).percent == 37.5);
+        CHECK(report.add(own, work).percent == 88);
     });
 }
 
@@ -754,26 +782,11 @@ TEST_CASE("a report that is not finished leaves no file") {
     CHECK_FALSE(fs::exists(json.path()));
 }
 
-TEST_CASE("a file that cannot be written is refused before anything runs") {
-    CHECK_THROWS_AS(Report(TestOptions({"--json", "/no/such/folder/x.json"}), {}), gpulab::UsageError);
-    CHECK_THROWS_AS(Report(TestOptions({"--csv", "/no/such/folder/x.csv"}), {}), gpulab::UsageError);
-}
-
 TEST_CASE("a result that belongs to no problem is refused") {
     const TestOptions study_options({"--study", "sizes"});
     printed_by([&] {
         Report study(study_options, {}, known());
         CHECK_THROWS_AS(study.add(ran("cpu_right", cpu), {}), gpulab::Error);
-    });
-}
-
-TEST_CASE("the bound of a variant on several devices is that of all of them") {
-    const TestOptions options({});
-    printed_by([&] {
-        Report report(options, {}, known());
-        Result one = ran("cuda_one", gpu), two = ran("cuda_two", gpu);
-        two.devices = 2;
-        CHECK(report.add(one, work).percent == 2 * report.add(two, work).percent);
     });
 }
 
@@ -799,16 +812,6 @@ TEST_CASE("a parameter is shown with six digits, a whole number with all of them
     CHECK(gpulab::shown({"word", "a b"}) == "a b");
     CHECK(gpulab::shown({"scene", "caf\xc3\xa9\x1b[31m\n\x7f.json"}) ==
           "caf\xc3\xa9?[31m??.json"); // a terminal would act on it
-}
-
-TEST_CASE("JSON and CSV in one file are refused, however the file is written") {
-    const ScratchFile file;
-    const fs::path path = file.path();
-    const std::string again = (path.parent_path() / "." / path.filename()).string();
-    Options options("lab", "a test");
-    const char* arguments[] = {"lab", "--json", file.path().c_str(), "--csv", again.c_str()};
-    CHECK_THROWS_AS(options.parse(5, arguments), gpulab::UsageError);
-    CHECK_FALSE(fs::exists(file.path()));
 }
 
 TEST_CASE("a name that is not UTF-8 does not cost the results") {
@@ -974,53 +977,12 @@ TEST_CASE("the other file is written as ever beside results on stdout") {
     CHECK(csv.text().starts_with("lab,n,seed,"));
 }
 
-TEST_CASE("results go to stdout to the last byte, however little it takes at a time, or their loss is an error") {
-    const std::string text(1'000'000, 'x');
-    int ends[2] = {};
-    REQUIRE(::pipe(ends) == 0);
-    std::fflush(nullptr); // what is printed already is not the child's
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) { // an alarm interrupts its writes, which then have taken a part
-        struct sigaction action {};
-        action.sa_handler = [](int) {};
-        ::sigaction(SIGALRM, &action, nullptr);
-        const itimerval often{{0, 2000}, {0, 2000}};
-        ::setitimer(ITIMER_REAL, &often, nullptr);
-        ::dup2(ends[1], STDOUT_FILENO), ::close(ends[0]), ::close(ends[1]);
-        int code = 0;
-        try {
-            gpulab::StdoutForResults().write(text);
-        } catch (...) {
-            code = 1;
-        }
-        ::_exit(code);
-    }
-    ::close(ends[1]);
-    std::string got;
-    std::vector<char> piece(50'000);
-    for (ssize_t bytes = 1; bytes > 0;) {
-        ::usleep(5000);
-        bytes = ::read(ends[0], piece.data(), piece.size());
-        if (bytes > 0) got.append(piece.data(), static_cast<std::size_t>(bytes));
-    }
-    ::close(ends[0]);
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    CHECK((got == text)); // in brackets: else a failure prints it all
-    // A disk that fills up takes a part as well.
+TEST_CASE("a stdout that takes only a part of the results is an error") {
     const ScratchFile out, err;
     const std::string limited = "ulimit -f 1; " + std::string(REPORT_PROGRAM) + " --json -";
     CHECK(std::system((limited + " > " + out.path() + " 2> " + err.path()).c_str()) != 0);
     CHECK(out.text().size() == 512);
     CHECK(err.text().ends_with("report_program: cannot write to stdout: File too large\n"));
-}
-
-TEST_CASE("the results name as many threads of the CPU as take part") {
-    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
-    const auto outcome = program("--json -");
-    CHECK(nlohmann::json::parse(outcome.out)["devices"][0]["compute_units"] == 3);
 }
 
 TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
@@ -1046,18 +1008,6 @@ TEST_CASE("/dev/null takes results and leaves the table where it was") {
     const std::string silent = std::string(REPORT_PROGRAM) + " --json /dev/null > /dev/null 2> " + err.path();
     CHECK(std::system(silent.c_str()) == 0);
     CHECK(err.text() == "");
-}
-
-TEST_CASE("a file that is stdout stays it when it is moved") {
-    const Printed printed = printed_by([&] {
-        const TestOptions options({"--csv", "-"});
-        gpulab::OutputFile file("-");
-        gpulab::OutputFile moved(std::move(file));
-        moved.write("moved");
-        std::printf("table");
-    });
-    CHECK(printed.out == "moved");
-    CHECK(printed.err == "table");
 }
 
 TEST_CASE("stdout is for everybody again when the options are gone") {

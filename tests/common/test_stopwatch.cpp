@@ -114,48 +114,6 @@ TEST_CASE("a second measurement has a budget of its own") {
     CHECK(watch.kernel().repeats == 5);
 }
 
-TEST_CASE("a second measurement replaces the first") {
-    gpulab::Stopwatch watch(0, 4);
-    watch.time([] {});
-    watch.time([] {});
-    CHECK(watch.kernel().repeats == 4);
-}
-
-TEST_CASE("only the timed runs count, each from after its reset to its end") {
-    using namespace std::chrono_literals;
-    gpulab::Stopwatch watch(2, 3);
-    int run = 0;
-    watch.time(
-        [&] {
-            if (++run <= 2) std::this_thread::sleep_for(300ms); // the warm-up
-        },
-        [] { std::this_thread::sleep_for(100ms); }); // the reset
-    CHECK(watch.kernel().repeats == 3);
-    CHECK(watch.kernel().median < 100); // neither is in the times
-    gpulab::Stopwatch whole(0, 3);
-    whole.time([] { std::this_thread::sleep_for(5ms); });
-    CHECK(whole.kernel().min >= 5); // milliseconds
-}
-
-TEST_CASE("a budget counts in seconds, and three runs are timed whatever it says") {
-    using namespace std::chrono_literals;
-    gpulab::Stopwatch rich(0, 6, 3600);
-    rich.time([] { std::this_thread::sleep_for(1ms); });
-    CHECK(rich.kernel().repeats == 6);
-    gpulab::Stopwatch minute(0, 8, 60); // far more than eight runs of 20 ms, were it not taken for 60 ms
-    minute.time([] { std::this_thread::sleep_for(20ms); });
-    CHECK(minute.kernel().repeats == 8);
-}
-
-TEST_CASE("a time that is negative, NaN or infinite is an error") {
-    gpulab::Stopwatch watch;
-    CHECK_THROWS_AS(watch.record(-1), gpulab::Error);
-    CHECK_THROWS_AS(watch.record(std::numeric_limits<double>::quiet_NaN()), gpulab::Error);
-    CHECK_THROWS_AS(watch.record(std::numeric_limits<double>::infinity()), gpulab::Error);
-    CHECK_NOTHROW(watch.record(0));
-    CHECK(watch.times_ms() == std::vector<double>{0});
-}
-
 TEST_CASE("a stopwatch knows whether a reset ran before the runs, and the tiles that a variant named") {
     gpulab::Stopwatch watch(0, 1);
     watch.time([] {});

@@ -1,8 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "gpulab/terminal.hpp"
+#include "gpulab_testing/environment.hpp"
 
 #if !defined(_WIN32)
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 
 using gpulab::make_terminal;
 using gpulab::wrapped;
+using gpulab::testing::Environment;
 
 TEST_CASE("a file or a pipe gets 110 columns and no colour, whatever the environment says") {
     CHECK(make_terminal(false, 0, {}).columns == 110);
@@ -89,27 +90,6 @@ private:
     int stream_, master_, before_;
 };
 
-/// An environment variable that gets its value back.
-class Variable {
-public:
-    Variable(const char* name, const char* value) : name_(name), was_set_(std::getenv(name) != nullptr) {
-        if (was_set_) before_ = std::getenv(name);
-        if (value) setenv(name, value, 1);
-        else unsetenv(name);
-    }
-    ~Variable() {
-        if (was_set_) setenv(name_, before_.c_str(), 1);
-        else unsetenv(name_);
-    }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-private:
-    const char* name_;
-    bool was_set_;
-    std::string before_;
-};
-
 gpulab::Terminal terminal_of(unsigned short columns) {
     const PretendedTerminal here(columns);
     return gpulab::terminal_of_stdout();
@@ -118,18 +98,18 @@ gpulab::Terminal terminal_of(unsigned short columns) {
 } // namespace
 
 TEST_CASE("stdout says how wide it is, and COLUMNS, NO_COLOR and TERM are heeded") {
-    const Variable columns("COLUMNS", nullptr), no_color("NO_COLOR", nullptr), term("TERM", "xterm");
+    const Environment columns("COLUMNS", ""), no_color("NO_COLOR", ""), term("TERM", "xterm");
     CHECK(terminal_of(93).columns == 93);
     CHECK(terminal_of(93).colour);
     {
-        const Variable wide("COLUMNS", "101");
+        const Environment wide("COLUMNS", "101");
         CHECK(terminal_of(93).columns == 101);
     }
     {
-        const Variable plain("NO_COLOR", "1");
+        const Environment plain("NO_COLOR", "1");
         CHECK_FALSE(terminal_of(93).colour);
     }
-    const Variable dumb("TERM", "dumb");
+    const Environment dumb("TERM", "dumb");
     CHECK_FALSE(terminal_of(93).colour);
 }
 

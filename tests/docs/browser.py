@@ -1,5 +1,4 @@
 """A headless Chromium, driven through the two pipes of its --remote-debugging-pipe: no library is needed."""
-import base64
 import json
 import os
 import select
@@ -139,20 +138,5 @@ class Browser:
             raise OSError(answer["exceptionDetails"].get("exception", {}).get("description", "exception"))
         return answer["result"].get("value")
 
-    def wait_for(self, expression, seconds=10):
-        """True as soon as the expression is; False when it is not within this number of seconds."""
-        return bool(self.run(f"""new Promise(done => {{
-            const end = performance.now() + {seconds * 1000};
-            (function look() {{
-                let value = false;
-                try {{ value = {expression}; }} catch (e) {{}}
-                if (value || performance.now() > end) done(!!value); else setTimeout(look, 20);
-            }})();
-        }})"""))
-
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-
-    def picture(self, file):
-        with open(file, "wb") as out:
-            out.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -142,10 +142,6 @@ def chromium(one_browser):
     return one_browser
 
 
-def hand_outs(html):
-    return sorted(file.name for file in html.glob("lab_*.html"))
-
-
 def test_no_link_picture_or_script_of_the_pages_is_broken(html, found):
     assert not pages.broken(html, found)
 

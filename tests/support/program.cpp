@@ -26,6 +26,12 @@ namespace {
 bool excused(const nlohmann::json& variant, const KnownWrong& known_wrong) {
     return known_wrong && known_wrong(variant.at("name"), variant.at("device"));
 }
+
+void write_to(const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
 } // namespace
 
 std::string bytes_of(const std::string& path) {
@@ -48,11 +54,7 @@ std::string ScratchFile::text() const { return bytes_of(path_); }
 
 nlohmann::json ScratchFile::json() const { return nlohmann::json::parse(text()); }
 
-void ScratchFile::write(const std::string& text) const {
-    std::ofstream file(path_, std::ios::binary);
-    file << text;
-    if (!file.flush()) throw std::runtime_error("cannot write " + path_);
-}
+void ScratchFile::write(const std::string& text) const { write_to(path_, text); }
 
 ScratchFolder::ScratchFolder() { fs::create_directory(file_.path()); }
 
@@ -61,17 +63,28 @@ ScratchFolder::~ScratchFolder() {
     fs::remove_all(file_.path(), ignored);
 }
 
-Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
+nlohmann::json ScratchFolder::json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
 
-Outcome Program::fed(const std::string& file, const std::string& arguments) const {
-    return run(fmt::format("cat \"{}\" |", file), arguments);
+void ScratchFolder::write(const std::string& name, const std::string& text) const { write_to(path(name), text); }
+
+bool ScratchFolder::has(const std::string& name) const { return fs::exists(path(name)); }
+
+Program Program::in(const ScratchFolder& folder) const {
+    Program there = *this;
+    there.folder_ = folder.path();
+    return there;
 }
 
-Outcome Program::run(const std::string& before, const std::string& arguments) const {
+Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
+
+Outcome Program::fed(const std::string& file, const std::string& arguments) const { return run(file, arguments); }
+
+Outcome Program::run(const std::string& input, const std::string& arguments) const {
     const ScratchFile out, err;
     const Environment quick("GPULAB_TEST_CEILINGS", "quick"); // nobody looks at the rates
     const std::string command =
-        fmt::format("{} \"{}\" {} > \"{}\" 2> \"{}\"", before, path_, arguments, out.path(), err.path());
+        fmt::format("cd \"{}\" && {} \"{}\" {} > \"{}\" 2> \"{}\"", folder_,
+                    input.empty() ? "" : fmt::format("cat \"{}\" |", input), path_, arguments, out.path(), err.path());
     Outcome outcome;
     const int status = std::system(command.c_str());
 #if defined(_WIN32)
@@ -84,14 +97,20 @@ Outcome Program::run(const std::string& before, const std::string& arguments) co
     return outcome;
 }
 
-std::string Program::refusal_fault(const std::string& arguments) const {
+std::string Program::refusal_fault(const std::string& arguments, const std::string& says, const Files& files) const {
     const ScratchFolder folder;
-    const Outcome outcome = (*this)(arguments + " --json " + folder.path("results.json"));
+    for (const auto& [name, text] : files) folder.write(name, text);
+    const Outcome outcome = in(folder)(arguments + (arguments.find("--json") == std::string::npos ? " --json j" : ""));
     if (outcome.exit_code != 2) return fmt::format("exit code {}, not 2: {}", outcome.exit_code, outcome.err);
     if (std::count(outcome.err.begin(), outcome.err.end(), '\n') != 1 || !outcome.err.ends_with('\n'))
         return "not one line: " + outcome.err;
     if (!outcome.err.starts_with(lab_ + ": ")) return "does not begin with the lab's name: " + outcome.err;
-    if (!fs::is_empty(folder.path())) return "there is a results file, or a part of one";
+    if (outcome.err.find(says) == std::string::npos) return fmt::format("not \"{}\": {}", says, outcome.err);
+    for (const auto& entry : fs::directory_iterator(folder.path())) {
+        const auto file = files.find(entry.path().filename().string());
+        if (file == files.end()) return "there is a file, or a part of one: " + entry.path().string();
+        if (folder.text(file->first) != file->second) return "another content: " + entry.path().string();
+    }
     return "";
 }
 

@@ -1,8 +1,14 @@
-"""Machines that tests make up: a PATH with nothing but a few programs, and fakes among them."""
+"""Machines that tests make up: a PATH with nothing but a few programs, and fakes among them; and tools run in this process."""
 
+import contextlib
+import io
 import os
+import runpy
 import shutil
+import subprocess
+import sys
 
+import pytest
 from conftest import ROOT, run
 
 PROGRAMS = "bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env"
@@ -90,3 +96,16 @@ esac""")
         machine.fake(program, "")
     machine.environment.update(GPULAB_INSTALL=None, CMAKE_PREFIX_PATH=None)
     return machine
+
+
+def run_here(program, *words):
+    """Runs a tool in this process, as `run` does in another: sixty Pythons would read the same modules and files."""
+    out, err, code = io.StringIO(), io.StringIO(), None
+    with pytest.MonkeyPatch.context() as some, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        some.setattr(sys, "argv", [str(program), *words])
+        some.setattr(sys, "path", [*sys.path])
+        try:
+            runpy.run_path(str(program), run_name="__main__")
+        except SystemExit as ended:
+            code = ended.code
+    return subprocess.CompletedProcess([str(program), *words], code, out.getvalue(), err.getvalue())

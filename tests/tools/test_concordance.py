@@ -3,7 +3,8 @@
 import shutil
 
 import pytest
-from conftest import LABS, ROOT, passed, refused, run
+from conftest import LABS, ROOT, passed, refused
+from machine import run_here
 
 SOURCES = """[[text]]
 name = "Book"
@@ -89,7 +90,7 @@ class Tree:
         self.write(name, text.replace(old, new))
 
     def run(self, *words):
-        return run(self.path("tools/concordance"), *words)
+        return run_here(self.path("tools/concordance"), *words)
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_the_concordance_is_up_to_date_and_every_item_has_its_place():
 
 
 def test_a_page_has_what_list_code_and_faults_say(tree):
-    assert passed(tree.path("tools/concordance")).stdout == "items: 8, of which 1 are open\n"
+    assert tree.run().stdout == "items: 8, of which 1 are open\n"
     page = tree.path("docs/concordance.md").read_text(encoding="utf-8")
     for row in (
         "| program 1.1 | a loop | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",
@@ -118,7 +119,7 @@ def test_a_page_has_what_list_code_and_faults_say(tree):
     ):
         assert row in page.split("\n"), f"no row '{row}' in:\n{page}"
     assert "[one: mistake cuda-wrong](../tests/mistakes/01_one.toml), [one: Run it](../labs/01_one/README.md#run-it)" in page
-    passed(tree.path("tools/concordance"), "--check")
+    assert tree.run("--check").returncode == 0
 
 
 RUNG, LIST = "labs/01_one/cuda/01_a.cu", "docs/sources.toml"
@@ -146,7 +147,7 @@ RUNG, LIST = "labs/01_one/cuda/01_a.cu", "docs/sources.toml"
     ("docs/concordance.md", "a loop", "a cycle", "docs/concordance.md is not up to date: run tools/concordance"),
 ])
 def test_what_does_not_fit_is_told(tree, file, old, new, told_of):
-    passed(tree.path("tools/concordance"))
+    assert tree.run().returncode == 0
     tree.change(file, old, new)
     found = tree.run("--check")
     assert found.returncode == 1 and told_of in found.stderr and not found.stdout, found

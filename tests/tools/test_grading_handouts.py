@@ -44,26 +44,6 @@ def test_each_command_of_a_hand_out_has_a_help(hand_out_of, words):
     assert ran.stdout.startswith("usage: ./lab COMMAND\n") and ran.stderr == ""
 
 
-def test_a_hand_out_of_all_labs_configures_with_a_judge_for_each_and_a_worker_for_each_rung(scratch):
-    command("handout", "--all", scratch / "all")
-    known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
-    same = re.findall(r"(?m)^((?:CMAKE_PREFIX_PATH|FETCHCONTENT_BASE_DIR|CMAKE_BUILD_TYPE):.*)$", known)
-    ran = subprocess.run(["cmake", "-S", scratch / "all", "-B", scratch / "build", "-G", "Ninja", "-DGPULAB_CUDA=OFF",
-                          "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *(f"-D{one}" for one in same)],
-                         capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    targets = subprocess.run(["ninja", "-C", scratch / "build", "-t", "targets", "all"], capture_output=True, text=True,
-                             check=True).stdout
-    with_opencl = (PROGRAMS / "worker_saxpy_opencl_one_item").is_file()
-    for name, folder in folders(ROOT).items():
-        assert f"bin/judge_{name}: " in targets
-        for _, part in load(scratch / "all", name).parts():
-            if part.backend == "opencl" and with_opencl:
-                assert f"bin/worker_{name}_{part.rung}: " in targets
-                for file in part.files:  # is read when the program runs, not embedded
-                    assert list((scratch / "build/labs" / folder).rglob(f"worker_*/texts/{file.partition('/')[2]}.cpp"))
-
-
 def test_a_withheld_rung_keeps_its_opening_comment(hand_out_of):
     rungs = 0
     for path in sorted((hand_out_of("reduction") / "labs/02_reduction").glob("c*/*.cu")):

@@ -149,6 +149,27 @@ def test_a_machine_without_apt_is_told_what_it_needs_and_nothing_is_tried(scratc
     assert not list((machine.copy / "build").iterdir()), "it left something behind"
 
 
+def test_run_cg_ranks_starts_that_many_processes_without_colours_where_no_terminal_shows_them(scratch):
+    machine = Machine(scratch)
+    machine.lab("09_cg")
+    machine.fake("cmake", '[ "$1" != --version ] || echo cmake version 9.9')
+    machine.fake("ninja", "")
+    machine.fake("mpirun", """
+if [ "$1" = --version ]; then echo "mpirun (Open MPI) 9.9"; exit; fi
+echo "NO_COLOR=${NO_COLOR:-}"
+printf "<%s>" "$@" """)
+    machine.environment["NO_COLOR"] = None
+    program = machine.copy / "build/default/bin/cg_mpi"
+    for words in ("--ranks 3 --generate laplace2d:10", "--generate laplace2d:10 --ranks=3", "--generate --ranks 3 laplace2d:10"):
+        done = machine.run_lab("run", "cg", *words.split())
+        assert done.returncode == 0 and "NO_COLOR=1" in done.stdout and "<-np><3>" in done.stdout, done
+        assert done.stdout.endswith(f"<{program}><--generate><laplace2d:10>"), done
+    for words in ("--ranks 0", "--ranks", "--ranks=", "--ranks two", "--ranks -1", "--ranks 1.5"):
+        refused(machine.run_lab("run", "cg", *words.split()), "--ranks: how many processes?")
+    shown = on_terminal(machine.copy / "lab", "run", "cg", "--ranks", "2", **machine.environment)
+    assert "<-np><2>" in shown and "NO_COLOR=1" not in shown
+
+
 def bash(script, **environment):
     return passed("bash", "-c", f'. "{ROOT}/tools/setup.sh"\n{script}', root=ROOT, **environment).stdout
 
@@ -263,14 +284,6 @@ mkdir -p "$scratch/build/axe"
 # The doctor
 
 
-def test_doctor_ends_with_0_and_speaks_of_each_thing_a_lab_can_use():
-    text = passed(ROOT / "lab", "doctor").stdout
-    for thing in ("compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib pytest Python "
-                  "bubblewrap").split():
-        assert thing in text, thing
-    assert re.search(r"(?m)^ok +CMake +.*\d\.\d", text), "CMake runs this test"
-
-
 def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch):
     machine = Machine(scratch)
     machine.bare("sort")
@@ -285,15 +298,16 @@ def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch
         assert re.search(rf"(?m)^missing *{thing} .*\n *-> .", text), f"nothing said about {thing}: {text}"
     machine.fake("clang-format", "echo clang-format version 19.1.7")  # the format check refuses it
     assert re.search(r"(?m)^missing *clang-format .*14.*19\.1\.7", doctor()), "clang-format 19 will do"
-    for version, state in (("12.3", "missing"), ("12.4", "ok"), ("13.0", "ok")):  # CMake refuses the first
-        machine.fake("nvcc", f"echo Cuda compilation tools, release {version}, V{version}.9")
-        assert re.search(rf"(?m)^{state} +CUDA toolkit +{version}", doctor()), version
-    for version, state in (("3.24.9", "missing"), ("3.25.1", "ok"), ("4.0.0", "ok")):
-        machine.fake("cmake", f"echo cmake version {version}")
-        assert re.search(rf"(?m)^{state} +CMake ", doctor()), version
+    # CMake refuses CUDA 12.3; the versions of both are compared by their numbers.
+    for (toolkit, ok), (cmake, enough) in zip((("12.3", "missing"), ("12.4", "ok"), ("13.0", "ok")),
+                                             (("3.24.9", "missing"), ("3.25.1", "ok"), ("4.0.0", "ok"))):
+        machine.fake("nvcc", f"echo Cuda compilation tools, release {toolkit}, V{toolkit}.9")
+        machine.fake("cmake", f"echo cmake version {cmake}")
+        text = doctor()
+        assert re.search(rf"(?m)^{ok} +CUDA toolkit +{toolkit}", text) and re.search(rf"(?m)^{enough} +CMake ", text), (toolkit, cmake, text)
 
 
-def test_doctor_finds_the_libraries_that_CMake_finds(scratch):
+def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_CMake_finds(scratch):
     if not shutil.which("cmake") or not shutil.which("c++"):
         pytest.skip("no CMake or compiler")
     copy, folder = scratch / "copy", scratch / "a prefix/lib/cmake/CLI11"
@@ -309,9 +323,11 @@ def test_doctor_finds_the_libraries_that_CMake_finds(scratch):
     (folder / "CLI11Config.cmake").write_text("set(CLI11_FOUND TRUE)\n")
     (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 7.8.9)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
     text = doctor(CMAKE_PREFIX_PATH=scratch / "a prefix")
-    assert f"7.8.9, {folder}" in text
-    for library in ("fmt", "CLI11", "nlohmann_json", "Catch2", "zlib", "libpng", "OpenCL loader", "OpenCL headers", "OpenCL bindings"):
-        assert re.search(rf"(?m)^(ok|missing) +{library} +.", text), f"nothing about {library}: {text}"
+    assert f"7.8.9, {folder}" in text and re.search(r"(?m)^ok +CMake +.*\d\.\d", text), text
+    for thing in ("compiler", "Ninja", "CUDA", "NVIDIA", "MPI", "oclgrind", "Doxygen", "clang-format", "matplotlib", "pytest", "Python",
+                  "bubblewrap", "fmt", "CLI11", "nlohmann_json", "Catch2", "zlib", "libpng", "OpenCL loader", "OpenCL headers",
+                  "OpenCL bindings"):
+        assert re.search(rf"(?m)^(ok|missing) +{thing}\b.* +.", text), f"nothing about {thing}: {text}"
     (copy / "build/default").mkdir(parents=True)
     (copy / "build/default/CMakeCache.txt").write_text(f"CMAKE_PREFIX_PATH:PATH=/nowhere;{scratch}/a prefix\n")
     assert f"7.8.9, {folder}" in doctor()

@@ -8,7 +8,7 @@ import page
 import report
 import resources
 import run
-from command import Parser, Refusal, refusing, write, write_csv
+from command import Parser, Refusal, refusing, write
 
 
 def parsed(words):
@@ -23,7 +23,6 @@ def parsed(words):
     parser.add_argument("--warp", type=int, default=32, choices=(16, 32, 64), metavar="ITEMS",
                         help="work-items that run together: 32, or 64 on AMD's GPUs for data centres [32]")
     parser.add_argument("--json", metavar="FILE", help="write all counts to this file as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="write the counts of the lines to this file as CSV")
     parser.add_argument("--page", metavar="FILE", help="write a page to look at in a browser, with the steps of the first work-group")
     return parser.parse_known_args(words)
 
@@ -87,8 +86,6 @@ def explain(root, build, words):
           "stays, but for the ends of arrays.")
     if arguments.json:
         write(arguments.json, json.dumps([report.as_json(root, arguments.lab, one) for one in all_explained], indent=1) + "\n")
-    if arguments.csv:
-        write_csv(arguments.csv, [row for one in all_explained for row in report.as_rows(one)])
     if arguments.page:
         write(arguments.page, page.page(root, arguments.lab, all_explained))
     return 1 if wrong else 0

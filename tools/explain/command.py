@@ -1,8 +1,6 @@
 """What the commands of this folder share: arguments, files and refusals. Bad input is one line on stderr and exit code 2."""
 
 import argparse
-import csv
-import io
 import os
 import pathlib
 import re
@@ -39,15 +37,6 @@ def write(path, text):
     except OSError as error:
         new.unlink(missing_ok=True)
         raise Refusal(f"cannot write {path}: {error.strerror}") from None
-
-
-def write_csv(path, rows):
-    """Writes dictionaries; the columns are all their names, in the order in which they first appear."""
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write(path, text.getvalue())
 
 
 def refusing(function, *arguments):

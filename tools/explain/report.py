@@ -197,9 +197,3 @@ def as_json(root, lab, one):
             "lines": [{"file": l.file, "line": l.line, "text": source_of(root, l), "kind": l.kind, "space": l.space or None,
                        "width": l.width, **{name: l.counts[name] for name in COUNTED}} for l in one.lines],
             "findings": [{"cost": cost, "text": text, "word": word} for cost, text, word in findings(one)]}
-
-
-def as_rows(one):
-    """The lines as a table for a CSV file."""
-    return [{"variant": one.variant, "file": l.file, "line": l.line, "kind": l.kind, "space": l.space, "width": l.width,
-             **{name: l.counts[name] for name in COUNTED}} for l in one.lines]

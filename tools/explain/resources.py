@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from command import Parser, Refusal, whole_number, write, write_csv
+from command import Parser, Refusal, whole_number, write
 from launches import launched_block, launches_of
 from machine_code import counts_of, innermost_loop, parse_ptx, parse_ptxas, parse_sass
 from occupancy import (DEVICES, LIMITS, MOST_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, blocks_by, capability_of,
@@ -295,21 +295,6 @@ def show(rungs):
     return lines + ([""] if notes else []) + list(notes.values())
 
 
-def flat(variants, kernel):
-    """A kernel as one row of a table in a file."""
-    row = {"variant": " ".join(variants)}
-    for name, value in kernel.items():
-        if name in ("code", "loop"):
-            for count, number in (value or {}).items():
-                if isinstance(number, dict):
-                    row.update({f"{name}_{count}_{width}": n for width, n in number.items()})
-                else:
-                    row[f"{name}_{count}"] = number
-        else:
-            row[name] = "; ".join(value) if isinstance(value, list) else value
-    return row
-
-
 def explain(root, build, lab, arguments):
     """./lab explain LAB --cuda ARGUMENT..."""
     parser = Parser(prog=f"./lab explain {lab} --cuda", description="Registers, spills, occupancy and instructions of the CUDA "
@@ -323,7 +308,6 @@ def explain(root, build, lab, arguments):
     parser.add_argument("--shared", metavar="BYTES", type=whole_number(0),
                         help="shared memory that the launch adds, where a kernel uses such (default: 0)")
     parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
-    parser.add_argument("--csv", metavar="FILE", help="the same as a table")
     options = parser.parse_args(arguments)
     name = options.on or device_here()
     capability = capability_of(name)
@@ -355,5 +339,3 @@ def explain(root, build, lab, arguments):
             "lab": lab, "device": name, "compute_capability": capability_text,
             "kernels": [{"variants": variants, **kernel} for variants, kernels in shown for kernel in kernels],
         }, indent=2) + "\n")
-    if options.csv:
-        write_csv(options.csv, [flat(variants, kernel) for variants, kernels in shown for kernel in kernels])

@@ -30,8 +30,11 @@ struct Patience {
 ///         if (!growth.fits(fmt::format("n = {}", n), n, device_bytes, host_bytes)) break;
 ///         ... the problem and its reference ...
 ///         report.begin({{"n", n}});
-///         measure_all(options, report, growth.jobs(variants()), ..., [&](const auto&, Result& r) {
-///             growth.add_to(r); });
+///         for (const auto& job : growth.jobs(variants())) {
+///             Result result = run(job, ...);
+///             growth.add_to(result);
+///             report.add(std::move(result), work);
+///         }
 ///     }
 class Growth {
 public:

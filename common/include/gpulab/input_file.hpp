@@ -18,7 +18,7 @@ UsageError cannot_read(const std::string& path, const std::string& why);
 /// Regular files and pipes only: a device may never end. Errors are those of cannot_read(). Move-only.
 class InputFile {
 public:
-    /// Opens the file. A named pipe that no program writes to is an error after patience_for_pipes (file.hpp).
+    /// Opens the file. A named pipe is waited for until a program writes to it.
     /// @throws UsageError when it cannot be opened, or is neither a regular file nor a pipe
     explicit InputFile(std::string path);
     ~InputFile();
@@ -26,9 +26,8 @@ public:
 
     /// Reads on until the text has this many bytes, or to the end.
     /// @return false at the end
-    /// @throws UsageError when the file cannot be read (/proc has files that would wait for more, such as kmsg), its
-    ///         gzip data is truncated, damaged or followed by something else, or the text of a pipe or a compressed
-    ///         file takes more than half of main memory
+    /// @throws UsageError when the file cannot be read, its gzip data is truncated, damaged or followed by something
+    ///         else, or the text of a pipe or a compressed file takes more than half of main memory
     /// @throws std::bad_alloc
     bool read(std::string& text, std::size_t most);
 

@@ -1,11 +1,12 @@
 /// @file
-/// The benchmark loop: chooses the devices of each variant, runs one variant, or runs them all.
+/// What a benchmark loop needs: the devices of each variant, and one run of a variant, judged.
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -170,7 +171,13 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
     return measure(name, std::span(&device, 1), output, options, body, judge);
 }
 
-/// Runs one of the jobs that jobs() returned, and judges it; see measure().
+/// Runs one of the jobs that jobs() returned, and judges it; see measure(). A lab's loop:
+///
+///     for (const auto& job : jobs) {
+///         report.doing(job.variant.name);
+///         Result result = run(job, problem, out, options, [&] { return compare(reference, out); });
+///         report.add(std::move(result), work);
+///     }
 template <class Run, class Problem, class Output, class Judge>
 Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options, const Judge& judge) {
     if (job.skip.empty())
@@ -184,29 +191,6 @@ Result run(const Job<Run>& job, const Problem& problem, Output& output, const Op
     result.has_device = !job.devices.empty();
     result.reason = job.skip;
     return result;
-}
-
-/// The benchmark loop: runs every job on one problem, judges what it leaves in `output`, and adds it to the report.
-/// @param output poisoned before each run
-/// @param judge `judge(job)` compares the output and returns a Comparison
-/// @param note `note(job, result)` adds the lab's own figures to a result, even of a skipped job, before the report
-///        gets it
-/// @throws UsageError as measure() does, and what else it throws, after the files have the results so far
-template <class Run, class Problem, class Output, class Judge>
-void measure_all(const Options& options, Report& report, const std::vector<Job<Run>>& jobs, const Problem& problem,
-                 Output& output, const Work& work, const Judge& judge,
-                 const std::type_identity_t<std::function<void(const Job<Run>&, Result&)>>& note = {}) {
-    for (const Job<Run>& job : jobs) {
-        try {
-            if (job.skip.empty()) report.doing(std::string(job.variant.name));
-            Result result = run(job, problem, output, options, [&] { return judge(job); });
-            if (note) note(job, result);
-            report.add(std::move(result), work);
-        } catch (...) { // also when a variant refuses: what the others computed is not lost
-            report.keep_results();
-            throw;
-        }
-    }
 }
 
 /// Runs the CPU variant to which speed-ups refer, for Report::sequential(): its name, and its median time.

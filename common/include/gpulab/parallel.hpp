@@ -1,9 +1,11 @@
 /// @file
-/// Cuts an index range into parts and gives each to a thread. An exception in a part reaches the caller.
+/// Cuts an index range into parts and gives each to a thread, whose exception reaches the caller; or starts a team of
+/// threads that wait for each other.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -17,12 +19,18 @@ namespace detail {
 void call_for_parts(unsigned parts, void (*call)(const void* body, unsigned part), const void* body);
 }
 
-/// Calls body(part) for part = 0 ... parts - 1, each in its own thread, and waits.
+/// Calls body(part) for part = 0 ... parts - 1, each in its own thread, and waits. Where the system has no more
+/// threads, the caller's thread does the parts that are left: no part may wait for another.
 /// @throws the first part's exception, if any threw
 template <class Body> void for_parts(unsigned parts, const Body& body) {
     const auto call = [](const void* b, unsigned part) { (*static_cast<const Body*>(b))(part); };
     detail::call_for_parts(parts, call, &body);
 }
+
+/// Calls body(thread) for thread = 0 ... threads - 1, all at the same time, and waits: they may wait for each other at
+/// a std::barrier of that size. None of them begins before all have been started.
+/// @throws std::system_error when the system has no more threads; then no body has been called
+void in_team(int threads, const std::function<void(int thread)>& body);
 
 /// Calls body(begin, end) for consecutive pieces of 0 ... n - 1.
 template <class Body> void for_ranges(std::size_t n, std::size_t worth_a_thread, const Body& body) {

@@ -114,6 +114,7 @@ public:
     /// @param surroundings those that a test has made up; otherwise the real ones
     /// @throws UsageError when a file cannot be written
     explicit Report(const Options& options, Parameters problem = {}, std::optional<Surroundings> surroundings = {});
+    /// When an error ends the run before finish(), writes the files with the results so far, if there are any.
     ~Report();
     Report(const Report&) = delete;
     Report& operator=(const Report&) = delete;
@@ -130,7 +131,8 @@ public:
     /// Starts the next problem of a study.
     void begin(Parameters problem);
 
-    /// The variant, with its time, that speed-ups of the current problem refer to. The files name it.
+    /// The variant, with its time, that speed-ups of the current problem refer to. The files name it. When add() gets a
+    /// result of this variant, its time takes the place of this one, so that its own speed-up is 1.00.
     void sequential(Sequential reference);
 
     /// Adds one result, shows its row, and works out its percentage of the ceiling and its speed-up. The work of the
@@ -141,8 +143,8 @@ public:
     const Result& add(Result result, const Work& work);
 
     /// Says on a terminal what is being done now, in a line that the next row overwrites. A report of one problem
-    /// begins with the right answer on the CPU; measure_all() names each variant.
-    void doing(const std::string& what);
+    /// begins with the right answer on the CPU.
+    void doing(std::string_view what);
 
     /// Shows no table: a study prints one of its own, from the book.
     /// While quiet, a terminal still shows the line of progress, and failed or skipped results are still reported.
@@ -153,10 +155,6 @@ public:
     /// @return exit_success, or exit_wrong_result when any result failed
     /// @throws UsageError when a study has neither a result nor anything to say: the choice left it no variant
     int finish();
-
-    /// Writes the files with the results so far, if there are any, for a run that ends with an error. No other error
-    /// comes of it.
-    void keep_results() noexcept;
 
 private:
     struct State;

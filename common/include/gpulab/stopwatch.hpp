@@ -115,7 +115,7 @@ public:
 
     /// A variant names a size at which it splits its work; the tests then try the sizes on both sides of it.
     /// Naming the same one again changes nothing. @param size at least 1 @param of a string literal
-    void tile(std::size_t size, std::string_view of = "elements");
+    Stopwatch& tile(std::size_t size, std::string_view of = "elements");
     const std::vector<Tile>& tiles() const { return tiles_; }
 
     const std::vector<double>& times_ms() const { return times_ms_; }

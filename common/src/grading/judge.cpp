@@ -107,3 +107,9 @@ int Judge::main(int argc, char** argv) const try {
 }
 
 } // namespace gpulab::grading
+
+int main(int argc, char** argv) {
+    gpulab::grading::Judge judge;
+    gpulab::grading::add_tasks(judge);
+    return judge.main(argc, argv);
+}

@@ -25,37 +25,15 @@ std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
     return value;
 }
 
-/// A call of libpng, which reports a fault by calling a function that must not return. C code lies in between, so that
-/// function leaves it by longjmp(), and run() turns the fault into its result. What run() calls therefore keeps no
-/// object with a destructor: all of them live in the structures below, outside of the jump.
-struct Call {
+/// A file that libpng reads, which reports a fault by calling a function that must not return. C code lies in between,
+/// so that function leaves it by longjmp(), and run() turns the fault into its result. What run() calls therefore keeps
+/// no object with a destructor: all of them live here, outside of the jump.
+struct Reading {
     std::jmp_buf back;
     std::array<char, 200> fault{};
     bool out_of_memory = false;
     png_structp png = nullptr;
     png_infop info = nullptr;
-
-    static void stop(png_structp png, png_const_charp message) {
-        auto& call = *static_cast<Call*>(png_get_error_ptr(png));
-        std::strncpy(call.fault.data(), message, call.fault.size() - 1);
-        std::longjmp(call.back, 1);
-    }
-    static void* take(png_structp png, png_alloc_size_t bytes) {
-        void* const memory = std::malloc(bytes);
-        if (!memory) static_cast<Call*>(png_get_mem_ptr(png))->out_of_memory = true;
-        return memory;
-    }
-    static void give(png_structp, void* memory) { std::free(memory); }
-};
-
-/// @return false when libpng found a fault
-template <class Step> bool run(Call& call, const Step& step) {
-    if (setjmp(call.back) != 0) return false;
-    step();
-    return true;
-}
-
-struct Reading : Call {
     std::string_view file;
     bool numbers; // the numbers in the file are wanted, not colours
     std::size_t at = 0;
@@ -77,6 +55,25 @@ struct Reading : Call {
     ~Reading() { png_destroy_read_struct(&png, &info, nullptr); }
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
+
+    static void stop(png_structp png, png_const_charp message) {
+        auto& reading = *static_cast<Reading*>(png_get_error_ptr(png));
+        std::strncpy(reading.fault.data(), message, reading.fault.size() - 1);
+        std::longjmp(reading.back, 1);
+    }
+    static void* take(png_structp png, png_alloc_size_t bytes) {
+        void* const memory = std::malloc(bytes);
+        if (!memory) static_cast<Reading*>(png_get_mem_ptr(png))->out_of_memory = true;
+        return memory;
+    }
+    static void give(png_structp, void* memory) { std::free(memory); }
+
+    /// Calls a function below. @return false when libpng found a fault
+    bool run(void (Reading::*step)()) {
+        if (setjmp(back) != 0) return false;
+        (this->*step)();
+        return true;
+    }
 
     static void next(png_structp png, png_bytep to, std::size_t bytes) {
         auto& reading = *static_cast<Reading*>(png_get_io_ptr(png));
@@ -133,65 +130,19 @@ struct Reading : Call {
     }
 };
 
-/// The bytes of the palette in a file; libpng drops those that are too many. @pre a file that libpng has read
-std::size_t palette_bytes(std::string_view file) {
-    for (std::size_t at = 8; at + 12 <= file.size(); at += 12 + std::size_t{big_endian(file, at)})
-        if (file.substr(at + 4, 4) == "PLTE") return big_endian(file, at);
-    return 0;
-}
-
-/// Whether a chunk of transparency comes after the pixels, which the standard forbids and libpng takes. @pre as above
-bool has_late_transparency(std::string_view file) {
+/// What libpng takes although the standard forbids it, or "". @param most bytes of a palette
+/// @pre a file that libpng has read
+std::string fault_of_chunks(std::string_view file, std::size_t most) {
     bool pixels = false;
     for (std::size_t at = 8; at + 12 <= file.size(); at += 12 + std::size_t{big_endian(file, at)}) {
         const std::string_view type = file.substr(at + 4, 4);
         if (type == "IEND") break;
         if (type == "IDAT") pixels = true;
-        if (type == "tRNS" && pixels) return true;
+        if (type == "tRNS" && pixels) return "tRNS after IDAT";
+        if (type == "PLTE" && big_endian(file, at) > most) return "PLTE: more colours than the pixels can count";
     }
-    return false;
+    return "";
 }
-
-struct Writing : Call {
-    const Image& image;
-    std::string content;
-    std::vector<png_bytep> rows;
-
-    Writing(const Image& i) : image(i) {
-        png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, this, stop, nullptr, this, take, give);
-        if (png) info = png_create_info_struct(png);
-        if (!info) throw std::bad_alloc();
-        for (std::size_t y = 0; y < image.height; ++y)
-            rows.push_back(const_cast<png_bytep>(image.pixels.data() + y * image.row_bytes()));
-    }
-    ~Writing() { png_destroy_write_struct(&png, &info); }
-    Writing(const Writing&) = delete;
-    Writing& operator=(const Writing&) = delete;
-
-    static void append(png_structp png, png_bytep data, std::size_t bytes) {
-        auto& writing = *static_cast<Writing*>(png_get_io_ptr(png));
-        try {
-            writing.content.append(reinterpret_cast<const char*>(data), bytes);
-            return;
-        } catch (...) { // no exception may pass through C code
-            writing.out_of_memory = true;
-        }
-        png_error(png, "not enough main memory");
-    }
-
-    void write() {
-        constexpr int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
-                                   PNG_COLOR_TYPE_RGB_ALPHA};
-        png_set_write_fn(png, this, append, [](png_structp) {});
-        png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
-        png_set_IHDR(png, info, static_cast<png_uint_32>(image.width), static_cast<png_uint_32>(image.height), 8,
-                     colours[image.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                     PNG_FILTER_TYPE_DEFAULT);
-        png_write_info(png, info);
-        png_write_image(png, rows.data());
-        png_write_end(png, info);
-    }
-};
 
 /// Reads the file's text. @param numbers_of what the numbers of a grey or an indexed picture mean, when they are wanted
 /// as they are in the file; otherwise empty. @throws std::bad_alloc
@@ -214,38 +165,34 @@ Image decode(const std::string& path, const std::string& file, const std::string
         if (r.truncated) throw UsageError(fmt::format("{}: is truncated", path));
         throw UsageError(fmt::format("{}: is damaged: {}", path, r.fault.data()));
     };
-    check(run(r, [&] { r.read_header(); }));
+    check(r.run(&Reading::read_header));
     const bool grey = r.colour == PNG_COLOR_TYPE_GRAY && r.depth <= 8;
     if (numbers && !grey && r.colour != PNG_COLOR_TYPE_PALETTE)
         throw UsageError(fmt::format("{}: an 8-bit grey or an indexed PNG is needed, whose values are numbers of {}",
                                      path, numbers_of));
-    if (palette_bytes(file) > (r.colour == PNG_COLOR_TYPE_PALETTE ? std::size_t{3} << r.depth : 768))
-        throw UsageError(fmt::format("{}: is damaged: PLTE: more colours than {} bits can count", path, r.depth));
     r.pixels.resize(r.row_bytes * r.height);
     r.rows.resize(r.height);
     for (std::size_t y = 0; y < r.height; ++y) r.rows[y] = r.pixels.data() + y * r.row_bytes;
-    check(run(r, [&] { r.read_pixels(); }));
-    if (has_late_transparency(file)) throw UsageError(fmt::format("{}: is damaged: tRNS after IDAT", path));
+    check(r.run(&Reading::read_pixels));
+    const std::size_t most = r.colour == PNG_COLOR_TYPE_PALETTE ? std::size_t{3} << r.depth : 768;
+    if (const std::string fault = fault_of_chunks(file, most); !fault.empty())
+        throw UsageError(fmt::format("{}: is damaged: {}", path, fault));
 
     Image image{r.width, r.height, r.channels, {}};
-    if (r.colour != PNG_COLOR_TYPE_PALETTE) {
-        image.pixels = std::move(r.pixels);
-        return image;
-    }
-    for (const unsigned char index : r.pixels)
-        if (index >= r.colours)
-            throw UsageError(fmt::format("{}: is damaged: colour {} of a palette of {}", path, index, r.colours));
-    if (numbers) {
+    if (r.colour == PNG_COLOR_TYPE_PALETTE)
+        for (const unsigned char index : r.pixels)
+            if (index >= r.colours)
+                throw UsageError(fmt::format("{}: is damaged: colour {} of a palette of {}", path, index, r.colours));
+    if (numbers || r.colour != PNG_COLOR_TYPE_PALETTE) {
         image.pixels = std::move(r.pixels);
         return image;
     }
     image.channels = r.has_transparency ? 4 : 3;
     image.pixels.resize(image.bytes());
     const auto channels = static_cast<std::size_t>(image.channels);
-    for (std::size_t i = 0; i < r.pixels.size(); ++i) {
+    for (std::size_t i = 0; i < r.pixels.size(); ++i)
         std::copy_n(r.palette.begin() + 4 * r.pixels[i], channels,
                     image.pixels.begin() + static_cast<std::ptrdiff_t>(channels * i));
-    }
     return image;
 }
 
@@ -265,12 +212,18 @@ Image read_png_numbers(const std::string& path, const std::string& of) try {
 
 std::string encoded_png(const Image& image) {
     if (image.pixels.size() != image.bytes()) throw Error("the size of the image does not match its pixels");
-    Writing writing(image);
-    if (!run(writing, [&] { writing.write(); })) {
-        if (writing.out_of_memory) throw std::bad_alloc();
-        throw Error(fmt::format("the image could not be encoded: {}", writing.fault.data()));
-    }
-    return std::move(writing.content);
+    constexpr png_uint_32 formats[] = {PNG_FORMAT_GRAY, PNG_FORMAT_GA, PNG_FORMAT_RGB, PNG_FORMAT_RGBA};
+    png_image picture{};
+    picture.version = PNG_IMAGE_VERSION;
+    picture.width = static_cast<png_uint_32>(image.width);
+    picture.height = static_cast<png_uint_32>(image.height);
+    picture.format = formats[image.channels - 1];
+    png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(picture); // it cannot be larger
+    std::string content(bytes, '\0');
+    if (!png_image_write_to_memory(&picture, content.data(), &bytes, 0, image.pixels.data(), 0, nullptr))
+        throw Error(fmt::format("the image could not be encoded: {}", picture.message));
+    content.resize(bytes);
+    return content;
 }
 
 void write_png(OutputFile& file, const Image& image) {

@@ -197,98 +197,6 @@ template <class T> Csr<T> to_csr(const Coo<T>& m) {
     return csr;
 }
 
-template <class T> Csr<T> to_csr(const Ell<T>& m) {
-    Csr<T> csr;
-    csr.rows = m.rows;
-    csr.columns = m.columns;
-    csr.row_start.assign(m.rows + 1, 0);
-    for (std::size_t i = 0; i < m.rows; ++i) {
-        for (std::size_t s = 0; s < m.width; ++s) {
-            const std::size_t k = s * m.rows + i;
-            if (m.column[k] == Ell<T>::no_column) continue;
-            csr.column.push_back(m.column[k]);
-            csr.value.push_back(m.value[k]);
-        }
-        csr.row_start[i + 1] = static_cast<std::int64_t>(csr.value.size());
-    }
-    return csr;
-}
-
-template <class T> Csr<T> to_csr(const Dia<T>& m) {
-    Csr<T> csr{m.rows, m.columns, {0}, {}, {}};
-    for (std::size_t i = 0; i < m.rows; ++i) {
-        for (std::size_t d = 0; d < m.offset.size(); ++d) {
-            if (m.value[d * m.rows + i] == 0) continue;
-            csr.column.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) + m.offset[d]));
-            csr.value.push_back(m.value[d * m.rows + i]);
-        }
-        csr.row_start.push_back(static_cast<std::int64_t>(csr.value.size()));
-    }
-    return csr;
-}
-
-template <class T> Csr<T> to_csr(const Hyb<T>& m) {
-    Csr<T> csr{m.ell.rows, m.ell.columns, {0}, {}, {}};
-    std::size_t k = 0; // the next entry of the rest
-    for (std::size_t i = 0; i < csr.rows; ++i) {
-        for (std::size_t s = 0; s < m.ell.width; ++s) {
-            if (m.ell.column[s * csr.rows + i] == Ell<T>::no_column) continue;
-            csr.column.push_back(m.ell.column[s * csr.rows + i]);
-            csr.value.push_back(m.ell.value[s * csr.rows + i]);
-        }
-        for (; k < m.rest.nonzeros() && static_cast<std::size_t>(m.rest.row[k]) == i; ++k) {
-            csr.column.push_back(m.rest.column[k]);
-            csr.value.push_back(m.rest.value[k]);
-        }
-        csr.row_start.push_back(static_cast<std::int64_t>(csr.value.size()));
-    }
-    return csr;
-}
-
-template <class T> Csr<T> to_csr(const Jds<T>& m) {
-    std::vector<std::size_t> sorted(m.rows); // sorted[i]: row i is the sorted[i]-th longest
-    for (std::size_t r = 0; r < m.rows; ++r) sorted[static_cast<std::size_t>(m.row[r])] = r;
-    Csr<T> csr{m.rows, m.columns, {0}, {}, {}};
-    for (const std::size_t r : sorted) {
-        for (std::size_t s = 0; s + 1 < m.start.size() && index(m.start[s]) + r < index(m.start[s + 1]); ++s) {
-            csr.column.push_back(m.column[index(m.start[s]) + r]);
-            csr.value.push_back(m.value[index(m.start[s]) + r]);
-        }
-        csr.row_start.push_back(static_cast<std::int64_t>(csr.value.size()));
-    }
-    return csr;
-}
-
-template <class T> Csr<T> to_csr(const Bcsr<T>& m) {
-    constexpr std::size_t side = Bcsr<T>::side;
-    Csr<T> csr{m.rows, m.columns, {0}, {}, {}};
-    for (std::size_t i = 0; i < m.rows; ++i) {
-        for (std::size_t k = index(m.block_start[i / side]); k < index(m.block_start[i / side + 1]); ++k)
-            for (std::size_t c = 0; c < side; ++c) {
-                const T value = m.value[k * side * side + i % side * side + c];
-                if (value == 0) continue;
-                csr.column.push_back(m.block_column[k] * static_cast<std::int32_t>(side) +
-                                     static_cast<std::int32_t>(c));
-                csr.value.push_back(value);
-            }
-        csr.row_start.push_back(static_cast<std::int64_t>(csr.value.size()));
-    }
-    return csr;
-}
-
-template <class T> Csr<T> to_csr(const Csc<T>& m) {
-    Csr<T> csr{m.rows, m.columns, offsets_of(m.row, m.rows), std::vector<std::int32_t>(m.nonzeros()),
-               std::vector<T>(m.nonzeros())};
-    std::vector<std::int64_t> next(csr.row_start.begin(), csr.row_start.end() - 1);
-    for (std::size_t j = 0; j < m.columns; ++j)
-        for (std::size_t k = index(m.column_start[j]); k < index(m.column_start[j + 1]); ++k) {
-            const std::size_t to = index(next[static_cast<std::size_t>(m.row[k])]++);
-            csr.column[to] = static_cast<std::int32_t>(j);
-            csr.value[to] = m.value[k];
-        }
-    return csr;
-}
-
 template <class T> Coo<T> to_coo(const Csr<T>& m) {
     Coo<T> coo{m.rows, m.columns, std::vector<std::int32_t>(m.nonzeros()), m.column, m.value};
     for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
@@ -427,12 +335,6 @@ template <class T> std::vector<T> to_dense(const Csr<T>& m) {
 
 #define INSTANTIATE(T)                             \
     template Csr<T> to_csr(const Coo<T>&);         \
-    template Csr<T> to_csr(const Ell<T>&);         \
-    template Csr<T> to_csr(const Csc<T>&);         \
-    template Csr<T> to_csr(const Dia<T>&);         \
-    template Csr<T> to_csr(const Hyb<T>&);         \
-    template Csr<T> to_csr(const Jds<T>&);         \
-    template Csr<T> to_csr(const Bcsr<T>&);        \
     template Coo<T> to_coo(const Csr<T>&);         \
     template Csc<T> to_csc(const Csr<T>&);         \
     template Ell<T> to_ell(const Csr<T>&, double); \

@@ -19,9 +19,13 @@ template <class T> __device__ Vector<T> load(const Vector<T>* from) {
     const Bits bits = __ldg(reinterpret_cast<const Bits*>(from)); // read-only data: one 16-byte load
     Vector<T> v;
     if constexpr (std::is_same_v<T, double>) {
-        v.x[0] = bits.x, v.x[1] = bits.y;
+        v.x[0] = bits.x;
+        v.x[1] = bits.y;
     } else {
-        v.x[0] = bits.x, v.x[1] = bits.y, v.x[2] = bits.z, v.x[3] = bits.w;
+        v.x[0] = bits.x;
+        v.x[1] = bits.y;
+        v.x[2] = bits.z;
+        v.x[3] = bits.w;
     }
     return v;
 }

@@ -310,7 +310,7 @@ template <class T> void cuda_scan_warp_duties(const ScanProblem<T>& p, Prefixes<
         CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
                                                dim3(threads_with_duties), arguments, shared_bytes, stream));
     };
-    watch.tile(stage_size<T>), watch.tile(std::size_t{most} * stage_size<T>); // then each block has a second one
+    watch.tile(stage_size<T>).tile(std::size_t{most} * stage_size<T>); // then each block has a second one
     gpulab::watch_stream(watch, launch, gpulab::poisoning(result, words));
     result.copy_to(out);
 }

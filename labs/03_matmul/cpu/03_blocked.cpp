@@ -56,7 +56,7 @@ template <class T> void multiply_in_blocks(const Problem<T>& p, Output<T>& c) {
 } // namespace
 
 template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    watch.tile(rows, "m"), watch.tile(depth, "k"), watch.tile(width, "n");
+    watch.tile(rows, "m").tile(depth, "k").tile(width, "n");
     watch.time([&] { multiply_in_blocks(p, c); }, gpulab::poisoning(c));
 }
 

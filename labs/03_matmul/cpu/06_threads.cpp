@@ -15,7 +15,8 @@ namespace matmul {
 template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
     const std::size_t share = p.m / threads, remainder = p.m % threads;
-    name_blocks(watch), watch.tile(threads, "m"), watch.tile(threads * block_rows, "m");
+    name_blocks(watch);
+    watch.tile(threads, "m").tile(threads * block_rows, "m");
     const auto run = [&] {
         std::vector<std::jthread> workers;
         for (std::size_t t = 0; t < threads; ++t) {

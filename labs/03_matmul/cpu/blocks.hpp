@@ -14,9 +14,7 @@ inline constexpr std::size_t block_width = 512; ///< columns of B in a block
 inline constexpr std::size_t block_rows = 4;    ///< rows of C that share a number of B
 
 /// Names the sizes at which multiply_rows() cuts a product.
-inline void name_blocks(Stopwatch& watch) {
-    watch.tile(block_rows, "m"), watch.tile(block_depth, "k"), watch.tile(block_width, "n");
-}
+inline void name_blocks(Stopwatch& watch) { watch.tile(block_rows, "m").tile(block_depth, "k").tile(block_width, "n"); }
 
 /// Rows begin ... end - 1 of C.
 ///

@@ -31,7 +31,7 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
 
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    watch.tile(most, "m"), watch.tile(most, "n");
+    watch.tile(most, "m").tile(most, "n");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

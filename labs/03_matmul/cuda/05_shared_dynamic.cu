@@ -49,7 +49,7 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     gpulab::DeviceBuffer<T> out(p.size());
     const std::size_t shared = sizeof(T) * (tile.rows + tile.columns) * tile.depth;
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
-    watch.tile(tile.rows, "m"), watch.tile(tile.depth, "k"), watch.tile(tile.columns, "n");
+    watch.tile(tile.rows, "m").tile(tile.depth, "k").tile(tile.columns, "n");
     watch.tile(most_blocks_y * tile.rows, "m");
     gpulab::watch_stream(
         watch,

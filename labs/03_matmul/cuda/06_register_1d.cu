@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(threads)
 void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
-    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
-    watch.tile(each, "m"), watch.tile(most_blocks_y * side, "m");
+    watch.tile(side, "m").tile(depth, "k").tile(side, "n");
+    watch.tile(each, "m").tile(most_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

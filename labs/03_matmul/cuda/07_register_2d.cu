@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(threads, resident)
 template <int resident> void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
-    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
-    watch.tile(span, "m"), watch.tile(span, "n"), watch.tile(most_blocks_y * side, "m");
+    watch.tile(side, "m").tile(depth, "k").tile(side, "n");
+    watch.tile(span, "m").tile(span, "n").tile(most_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -96,8 +96,8 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
     const bool a_vector = p.k % 4 == 0, b_vector = p.n % 4 == 0;
     const auto kernel = a_vector ? (b_vector ? vector_loads_kernel<true, true> : vector_loads_kernel<true, false>)
                                  : (b_vector ? vector_loads_kernel<false, true> : vector_loads_kernel<false, false>);
-    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
-    watch.tile(half, "m"), watch.tile(half, "n"), watch.tile(4, "m"), watch.tile(4, "k"), watch.tile(4, "n");
+    watch.tile(side, "m").tile(depth, "k").tile(side, "n");
+    watch.tile(half, "m").tile(half, "n").tile(4, "m").tile(4, "k").tile(4, "n");
     watch.tile(most_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,

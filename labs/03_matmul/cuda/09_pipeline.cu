@@ -23,7 +23,7 @@
 // instructions that start the copies.
 #include <cstddef>
 
-#include "async_copy.cuh"
+#include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
@@ -164,17 +164,18 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
         float* const b_tile = a_tile + depth * pitch;
 #pragma unroll
         for (int i = 0; i < rows; i += a_step)
-            copy4_async(&a_tile[a_l * pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < k && i < rows_left);
+            gpulab::copy_async<4>(&a_tile[a_l * pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
+                                  l0 + a_l < k && i < rows_left);
 #pragma unroll
         for (int l = 0; l < depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * columns + b_j];
             const float* const from = b_from + std::size_t(l0 + l) * n;
             const bool inside = l0 + b_l + l < k;
-            if constexpr (vector) copy16_async(to, from, inside && block.column + b_j < n);
+            if constexpr (vector) gpulab::copy_async<16>(to, from, inside && block.column + b_j < n);
             else
 #pragma unroll
-                for (int j = 0; j < 4; ++j) copy4_async(to + j, from + j, inside && block.column + b_j + j < n);
+                for (int j = 0; j < 4; ++j)
+                    gpulab::copy_async<4>(to + j, from + j, inside && block.column + b_j + j < n);
         }
     };
 
@@ -188,9 +189,9 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
 #pragma unroll
     for (int s = 0; s < stages - 1; ++s) {
         if (s < tiles) start(s, s * depth);
-        commit_copies(); // also when there is nothing: the count of groups must agree
+        gpulab::commit_copies(); // also when there is nothing: the count of groups must agree
     }
-    wait_for_copies<stages - 2>();
+    gpulab::wait_for_copies<stages - 2>();
     __syncthreads();
     float sum[thread_rows][thread_columns] = {};
     Fragment fragment[2]; // while the products of one are summed, the other is loaded
@@ -199,9 +200,9 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
-            if (l == depth - 1) {              // the next fragment is the first of the next tile
-                wait_for_copies<stages - 2>(); // this thread's share of it has arrived
-                __syncthreads();               // all shares have; no thread reads the present tile any more
+            if (l == depth - 1) {                      // the next fragment is the first of the next tile
+                gpulab::wait_for_copies<stages - 2>(); // this thread's share of it has arrived
+                __syncthreads();                       // all shares have; no thread reads the present tile any more
                 reading = reading + 1 == stages ? 0 : reading + 1;
             }
             // After the last tile: old numbers, never used.
@@ -209,7 +210,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
             if (l == 0) {
                 const int ahead = tile + stages - 1;
                 if (ahead < tiles) start(writing, ahead * depth);
-                commit_copies();
+                gpulab::commit_copies();
                 writing = writing + 1 == stages ? 0 : writing + 1;
             }
             add_products(sum, fragment[l % 2]);
@@ -230,9 +231,9 @@ void cuda_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, columns));
-    watch.tile(rows, "m"), watch.tile(band_height * rows, "m");
-    watch.tile(depth, "k"), watch.tile(stages * depth, "k");
-    watch.tile(columns, "n"), watch.tile(4, "n");
+    watch.tile(rows, "m").tile(band_height * rows, "m");
+    watch.tile(depth, "k").tile(stages * depth, "k");
+    watch.tile(columns, "n").tile(4, "n");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -62,7 +62,7 @@ void multiply_as_chosen(const Problem<float>& p, Output<float>& c, Stopwatch& wa
             if (!prepare_warp_tile<G>()) throw gpulab::Unsupported("needs 49 KiB of shared memory per block");
             name_tiles<G>(watch);
         });
-    else watch.tile(few, "m"), watch.tile(few, "n"), watch.tile(32, "n"), watch.tile(128, "n"), watch.tile(few_k, "k");
+    else watch.tile(few, "m").tile(few, "n").tile(32, "n").tile(128, "n").tile(few_k, "k");
     if (parts > 1) watch.tile(choice.part, "k");
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);

@@ -52,7 +52,10 @@ __global__ void __launch_bounds__(threads, 1)
     extern __shared__ __align__(1024) unsigned char all_stages[]; // of each stage: A's tile, then B's four
     __shared__ Barrier full[stages], empty[stages];
     if (threadIdx.x == 0) {
-        for (int s = 0; s < stages; ++s) full[s].init(1), empty[s].init(2);
+        for (int s = 0; s < stages; ++s) {
+            full[s].init(1);
+            empty[s].init(2);
+        }
         publish_to_units();
     }
     __syncthreads();
@@ -118,9 +121,9 @@ void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watc
     const Bf16Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
     gpulab::DeviceBuffer<float> out(p.size());
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, columns));
-    watch.tile(rows, "m"), watch.tile(band_height * rows, "m");
-    watch.tile(depth, "k"), watch.tile(stages * depth, "k");
-    watch.tile(columns, "n"), watch.tile(Bf16Matrix::piece, "n"), watch.tile(Bf16Matrix::piece, "k");
+    watch.tile(rows, "m").tile(band_height * rows, "m");
+    watch.tile(depth, "k").tile(stages * depth, "k");
+    watch.tile(columns, "n").tile(Bf16Matrix::piece, "n").tile(Bf16Matrix::piece, "k");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

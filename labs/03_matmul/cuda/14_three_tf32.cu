@@ -46,7 +46,11 @@ __global__ void __launch_bounds__(Tile::threads, 1)
     extern __shared__ __align__(1024) unsigned char all_stages[];
     __shared__ Barrier full[Tile::stages], cut[Tile::stages], empty[Tile::stages];
     if (threadIdx.x == 0) {
-        for (int s = 0; s < Tile::stages; ++s) full[s].init(1), cut[s].init(cutting), empty[s].init(2);
+        for (int s = 0; s < Tile::stages; ++s) {
+            full[s].init(1);
+            cut[s].init(cutting);
+            empty[s].init(2);
+        }
         publish_to_units();
     }
     __syncthreads();

@@ -103,9 +103,9 @@ void multiply_on_tensor_cores(void (*kernel)(CUtensorMap, CUtensorMap, float*, i
     const std::size_t a_pitch = gpulab::round_up(p.k, Tile::piece), b_pitch = gpulab::round_up(p.n, Tile::piece);
     gpulab::DeviceBuffer<float> a_rows(a_pitch == p.k ? 0 : p.m * a_pitch), b_rows(b_pitch == p.n ? 0 : p.k * b_pitch);
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, Tile::rows) * gpulab::ceil_div(p.n, Tile::columns));
-    watch.tile(Tile::rows, "m"), watch.tile(Tile::band_height * Tile::rows, "m");
-    watch.tile(Tile::depth, "k"), watch.tile(Tile::stages * Tile::depth, "k");
-    watch.tile(Tile::columns, "n"), watch.tile(Tile::piece, "n"), watch.tile(Tile::piece, "k");
+    watch.tile(Tile::rows, "m").tile(Tile::band_height * Tile::rows, "m");
+    watch.tile(Tile::depth, "k").tile(Tile::stages * Tile::depth, "k");
+    watch.tile(Tile::columns, "n").tile(Tile::piece, "n").tile(Tile::piece, "k");
     const auto in_rows = [](const gpulab::DeviceBuffer<float>& matrix, gpulab::DeviceBuffer<float>& in_pieces,
                             std::size_t rows, std::size_t columns, std::size_t pitch, cudaStream_t stream) {
         if (pitch == columns) return matrix.data();

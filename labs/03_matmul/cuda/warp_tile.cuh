@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "async_copy.cuh"
+#include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/stopwatch.hpp"
@@ -148,17 +148,18 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
         float* const b_tile = a_tile + G::depth * G::pitch;
 #pragma unroll
         for (int i = 0; i < G::rows; i += a_step)
-            copy4_async(&a_tile[a_l * G::pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < end && (all_rows || block.row + a_i + i < m));
+            gpulab::copy_async<4>(&a_tile[a_l * G::pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
+                                  l0 + a_l < end && (all_rows || block.row + a_i + i < m));
 #pragma unroll
         for (int l = 0; l < G::depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * G::columns + b_j];
             const float* const from = b_from + std::size_t(l0 + l) * n;
             const bool inside = l0 + b_l + l < end;
-            if constexpr (vector) copy16_async(to, from, inside && block.column + b_j < n);
+            if constexpr (vector) gpulab::copy_async<16>(to, from, inside && block.column + b_j < n);
             else
 #pragma unroll
-                for (int j = 0; j < 4; ++j) copy4_async(to + j, from + j, inside && block.column + b_j + j < n);
+                for (int j = 0; j < 4; ++j)
+                    gpulab::copy_async<4>(to + j, from + j, inside && block.column + b_j + j < n);
         }
     };
 
@@ -167,9 +168,9 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
 #pragma unroll
     for (int s = 0; s < G::stages - 1; ++s) {
         if (s < tiles) start(s, begin + s * G::depth);
-        commit_copies(); // also when there is nothing: the count of groups must agree
+        gpulab::commit_copies(); // also when there is nothing: the count of groups must agree
     }
-    wait_for_copies<G::stages - 2>();
+    gpulab::wait_for_copies<G::stages - 2>();
     __syncthreads();
     float sum[G::thread_rows][G::thread_columns] = {};
     typename G::Fragment fragment[2]; // while the products of one are summed, the other is loaded
@@ -178,9 +179,9 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
         for (int l = 0; l < G::depth; ++l) {
-            if (l == G::depth - 1) {              // the next fragment is the first of the next tile
-                wait_for_copies<G::stages - 2>(); // this thread's share of it has arrived
-                __syncthreads();                  // all shares have; no thread reads the present tile any more
+            if (l == G::depth - 1) {                      // the next fragment is the first of the next tile
+                gpulab::wait_for_copies<G::stages - 2>(); // this thread's share of it has arrived
+                __syncthreads();                          // all shares have; no thread reads the present tile any more
                 reading = reading + 1 == G::stages ? 0 : reading + 1;
             }
             // After the last tile: old numbers, never used.
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
             if (l == 0) {
                 const int ahead = tile + G::stages - 1;
                 if (ahead < tiles) start(writing, begin + ahead * G::depth);
-                commit_copies();
+                gpulab::commit_copies();
                 writing = writing + 1 == G::stages ? 0 : writing + 1;
             }
             G::add_products(sum, fragment[l % 2]);
@@ -213,9 +214,9 @@ template <class G> bool prepare_warp_tile() {
 /// Names the sizes at which the kernel cuts a product: tiles and bands of tiles of C, tiles of k and as many of them as
 /// there are stages, and pieces of 16 bytes.
 template <class G> void name_tiles(gpulab::Stopwatch& watch) {
-    watch.tile(G::rows, "m"), watch.tile(G::group * G::rows, "m");
-    watch.tile(G::depth, "k"), watch.tile(G::stages * G::depth, "k");
-    watch.tile(G::columns, "n"), watch.tile(4, "n");
+    watch.tile(G::rows, "m").tile(G::group * G::rows, "m");
+    watch.tile(G::depth, "k").tile(G::stages * G::depth, "k");
+    watch.tile(G::columns, "n").tile(4, "n");
 }
 
 /// Launches the kernel over all of C.

@@ -47,7 +47,7 @@ void opencl_multiply(const char* source, const ClLaunch& launch, const Problem<T
     const cl::NDRange local(launch.local_columns, launch.local_rows);
     const cl::NDRange global(gpulab::ceil_div(p.n, launch.tile_columns) * launch.local_columns,
                              gpulab::ceil_div(p.m, launch.tile_rows) * launch.local_rows);
-    watch.tile(launch.tile_rows, "m"), watch.tile(launch.tile_depth, "k"), watch.tile(launch.tile_columns, "n");
+    watch.tile(launch.tile_rows, "m").tile(launch.tile_depth, "k").tile(launch.tile_columns, "n");
     watch.tile(launch.tile_rows / launch.local_rows, "m"); // those of one work-item
     watch.tile(launch.tile_columns / launch.local_columns, "n");
     gpulab::watch_queue(

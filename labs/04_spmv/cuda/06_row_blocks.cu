@@ -58,7 +58,10 @@ __global__ void __launch_bounds__(threads)
         const unsigned k = 4 * (n * threads + threadIdx.x);
         if (k + 4 <= inside && k + 4 > begin) { // base is a multiple of 4, so the address is a multiple of 16
             const int4 c = load_once4(column + base + k);
-            j[n][0] = c.x, j[n][1] = c.y, j[n][2] = c.z, j[n][3] = c.w;
+            j[n][0] = c.x;
+            j[n][1] = c.y;
+            j[n][2] = c.z;
+            j[n][3] = c.w;
             load_once4(value + base + k, v[n]);
         } else {
 #pragma unroll

@@ -1,14 +1,14 @@
 // Rung 11: one copy up for the whole image; one kernel tests the data itself to find out what has arrived, and writes
 // its result straight into mapped host memory.
 //
-// Changed from cuda_growing: there are no strips, so neither direction makes pauses: --streams has no effect. But now
+// Changed from cuda_pipeline: there are no strips, so neither direction makes pauses: --streams has no effect. But now
 // no event signals that a part of the image has arrived, so the kernel tests the data. Before a pass every word of `in`
 // holds a mark; a word that holds something else has arrived. A thread that has its words puts the marks back for the
 // next pass.
 // Where the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream
 // behind the image, sets it. This is slow, but the result is right.
 // The result does not go down by copies: a copy engine cannot test which data have arrived. The kernel stores it in
-// host memory, as in cuda_mapped_write; there the stores waited for whole strips, here for 16 bytes.
+// host memory, as in cuda_mapped.
 //
 // Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
 // This rung needs
@@ -17,7 +17,7 @@
 //   3. that a relaxed load at system scope sees a written word after finite time (it reads past the L1 cache);
 //   4. that all words of the image are visible to a thread whose acquire load has seen the flag.
 // The tests check the results on the GPU they run on. All-reduce kernels of TensorRT-LLM use such marks too ("Lamport"
-// kernels, with negative zero as the mark), but there kernels do the writing. Use cuda_growing in a product.
+// kernels, with negative zero as the mark), but there kernels do the writing. Use cuda_pipeline in a product.
 //
 // Limit: the link in both directions, and the start of copy and kernel.
 #include "arrival.cuh"

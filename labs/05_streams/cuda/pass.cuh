@@ -126,7 +126,6 @@ public:
     void begin_up(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("copy up", '>', strip, lane, s); }
     void begin_kernel(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("kernel", '#', strip, lane, s); }
     void begin_down(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("copy down", '<', strip, lane, s); }
-    void begin_mapped(std::size_t lane, cudaStream_t s) { begin("mapped kernel", '*', 0, lane, s); }
     void begin_polling(std::size_t strip, std::size_t lane, cudaStream_t s) {
         begin("polling kernel", '*', strip, lane, s);
     }

@@ -25,7 +25,10 @@ template <class T> void cpu_cr(const Problem<T>& p, Output<T>& out, Stopwatch& w
         for (std::size_t s = 0; s < p.systems; ++s) {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::size_t k = s * n + i;
-                a[i] = p.a[k], b[i] = p.b[k], c[i] = p.c[k], d[i] = p.d[k];
+                a[i] = p.a[k];
+                b[i] = p.b[k];
+                c[i] = p.c[k];
+                d[i] = p.d[k];
             }
             std::size_t step = 1;
             for (; 2 * step <= n; step *= 2)

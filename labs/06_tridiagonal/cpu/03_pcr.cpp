@@ -17,7 +17,10 @@ template <class T> void cpu_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& 
         for (std::size_t s = 0; s < p.systems; ++s) {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::size_t k = s * n + i;
-                a[i] = p.a[k], b[i] = p.b[k], c[i] = p.c[k], d[i] = p.d[k];
+                a[i] = p.a[k];
+                b[i] = p.b[k];
+                c[i] = p.c[k];
+                d[i] = p.d[k];
             }
             std::int32_t zero = no_zero_pivot;
             const auto look_for_zero = [&] {
@@ -28,7 +31,8 @@ template <class T> void cpu_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& 
                 look_for_zero(); // every b is a divisor in this step
                 for (std::size_t i = 0; i < n; ++i) {
                     new_a[i] = new_c[i] = 0;
-                    new_b[i] = b[i], new_d[i] = d[i];
+                    new_b[i] = b[i];
+                    new_d[i] = d[i];
                     if (i >= step) {
                         const std::size_t left = i - step;
                         const T alpha = a[i] / b[left];
@@ -44,7 +48,10 @@ template <class T> void cpu_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& 
                         if (right + step < n) new_c[i] = -beta * c[right];
                     }
                 }
-                a.swap(new_a), b.swap(new_b), c.swap(new_c), d.swap(new_d);
+                a.swap(new_a);
+                b.swap(new_b);
+                c.swap(new_c);
+                d.swap(new_d);
             }
             look_for_zero();
             for (std::size_t i = 0; i < n; ++i) out.x[s * n + i] = d[i] / b[i];

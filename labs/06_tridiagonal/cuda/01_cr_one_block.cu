@@ -39,7 +39,12 @@ __global__ void cr_one_block_kernel(const T* a_in, const T* b_in, const T* c_in,
     const unsigned k = threadIdx.x;
 
     if (k == 0) zero = 0xFFFFFFFFu;
-    for (unsigned i = k; i < n; i += blockDim.x) a[i] = a_in[i], b[i] = b_in[i], c[i] = c_in[i], d[i] = d_in[i];
+    for (unsigned i = k; i < n; i += blockDim.x) {
+        a[i] = a_in[i];
+        b[i] = b_in[i];
+        c[i] = c_in[i];
+        d[i] = d_in[i];
+    }
     __syncthreads(); // all equations are here before anyone reads a neighbour
 
     unsigned step = 1;
@@ -56,7 +61,10 @@ __global__ void cr_one_block_kernel(const T* a_in, const T* b_in, const T* c_in,
                 new_d -= beta * d[right];
                 if (right + step < n) new_c = -beta * c[right];
             }
-            a[i] = new_a, b[i] = new_b, c[i] = new_c, d[i] = new_d;
+            a[i] = new_a;
+            b[i] = new_b;
+            c[i] = new_c;
+            d[i] = new_d;
         }
         __syncthreads(); // outside the branch: every thread of the block arrives
     }

@@ -31,8 +31,10 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
 
     if (threadIdx.x == 0) zero = 0xFFFFFFFFu;
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
-        a[i] = a_in[begin + i], b[i] = b_in[begin + i];
-        c[i] = c_in[begin + i], d[i] = d_in[begin + i];
+        a[i] = a_in[begin + i];
+        b[i] = b_in[begin + i];
+        c[i] = c_in[begin + i];
+        d[i] = d_in[begin + i];
     }
     __syncthreads();
 
@@ -55,7 +57,10 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
                 new_d -= beta * d[right];
                 if (right + step < n) new_c = -beta * c[right];
             }
-            a[i] = new_a, b[i] = new_b, c[i] = new_c, d[i] = new_d;
+            a[i] = new_a;
+            b[i] = new_b;
+            c[i] = new_c;
+            d[i] = new_d;
         }
         __syncthreads();
     }

@@ -37,8 +37,12 @@ __global__ void __launch_bounds__(pcr_most) pcr_kernel(const T* a_in, const T* b
     if (inside) {
         if (i > 0) my_a = a_in[at];
         if (i + 1 < n) my_c = c_in[at];
-        my_b = b_in[at], my_d = d_in[at];
-        a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+        my_b = b_in[at];
+        my_d = d_in[at];
+        a[i] = my_a;
+        b[i] = my_b;
+        c[i] = my_c;
+        d[i] = my_d;
     }
     __syncthreads();
 
@@ -63,11 +67,17 @@ __global__ void __launch_bounds__(pcr_most) pcr_kernel(const T* a_in, const T* b
                 my_d -= beta * d[right];
                 new_c = -beta * c[right];
             }
-            my_a = new_a, my_c = new_c;
+            my_a = new_a;
+            my_c = new_c;
             // END EXERCISE
         }
         __syncthreads(); // everyone has read its neighbours
-        if (inside) a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+        if (inside) {
+            a[i] = my_a;
+            b[i] = my_b;
+            c[i] = my_c;
+            d[i] = my_d;
+        }
         __syncthreads(); // and everyone has written
     }
     if (inside) {

@@ -66,7 +66,10 @@ __global__ void __launch_bounds__(hybrid_threads)
                 new_d -= beta * d[right];
                 new_c = -beta * c[right];
             }
-            a[i] = -alpha * a[left], b[i] = new_b, c[i] = new_c, d[i] = new_d;
+            a[i] = -alpha * a[left];
+            b[i] = new_b;
+            c[i] = new_c;
+            d[i] = new_d;
         }
         __syncthreads();
     }
@@ -80,10 +83,14 @@ __global__ void __launch_bounds__(hybrid_threads)
     if (active) {
         if (b[mine] == T{0}) atomicMin(&zero, mine);
         const T inverse = T{1} / b[mine];
-        my_a = a[mine] * inverse, my_c = c[mine] * inverse, my_d = d[mine] * inverse;
+        my_a = a[mine] * inverse;
+        my_c = c[mine] * inverse;
+        my_d = d[mine] * inverse;
     }
     for (unsigned distance = 1; distance < left_over; distance *= 2) {
-        near_a[k] = my_a, near_c[k] = my_c, near_d[k] = my_d;
+        near_a[k] = my_a;
+        near_c[k] = my_c;
+        near_d[k] = my_d;
         __syncthreads(); // the copies are there
         if (active) {
             T pivot = 1, new_a = 0, new_c = 0;
@@ -99,7 +106,9 @@ __global__ void __launch_bounds__(hybrid_threads)
             }
             if (pivot == T{0}) atomicMin(&zero, mine);
             const T inverse = T{1} / pivot;
-            my_a = new_a * inverse, my_c = new_c * inverse, my_d *= inverse;
+            my_a = new_a * inverse;
+            my_c = new_c * inverse;
+            my_d *= inverse;
         }
         __syncthreads(); // and read, before the next step overwrites them
     }

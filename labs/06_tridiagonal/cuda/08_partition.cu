@@ -83,9 +83,12 @@ __global__ void __launch_bounds__(partition_threads)
     }
     if (lane == 0) {
         const std::size_t row = 2 * (static_cast<std::size_t>(chunk.system) * l.chunks + chunk.q);
-        coarse_a[row] = stretch.first.a, coarse_a[row + 1] = stretch.last.a;
-        coarse_c[row] = stretch.first.c, coarse_c[row + 1] = stretch.last.c;
-        coarse_d[row] = stretch.first.d, coarse_d[row + 1] = stretch.last.d;
+        coarse_a[row] = stretch.first.a;
+        coarse_a[row + 1] = stretch.last.a;
+        coarse_c[row] = stretch.first.c;
+        coarse_c[row + 1] = stretch.last.c;
+        coarse_d[row] = stretch.first.d;
+        coarse_d[row + 1] = stretch.last.d;
     }
 }
 

@@ -12,8 +12,10 @@ kernel void cr(global const REAL* a_in, global const REAL* b_in, global const RE
 
     if (k == 0) zero = 0xFFFFFFFF; // as an int -1: none
     for (uint i = k; i < n; i += items) {
-        a[i] = a_in[begin + i], b[i] = b_in[begin + i];
-        c[i] = c_in[begin + i], d[i] = d_in[begin + i];
+        a[i] = a_in[begin + i];
+        b[i] = b_in[begin + i];
+        c[i] = c_in[begin + i];
+        d[i] = d_in[begin + i];
     }
     barrier(CLK_LOCAL_MEM_FENCE); // all equations are here before anyone reads a neighbour
 
@@ -36,7 +38,10 @@ kernel void cr(global const REAL* a_in, global const REAL* b_in, global const RE
                 new_d -= beta * d[right];
                 if (right + step < n) new_c = -beta * c[right];
             }
-            a[i] = new_a, b[i] = new_b, c[i] = new_c, d[i] = new_d;
+            a[i] = new_a;
+            b[i] = new_b;
+            c[i] = new_c;
+            d[i] = new_d;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -17,8 +17,12 @@ pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, g
     if (inside) {
         if (i > 0) my_a = a_in[at];
         if (i + 1 < n) my_c = c_in[at];
-        my_b = b_in[at], my_d = d_in[at];
-        a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+        my_b = b_in[at];
+        my_d = d_in[at];
+        a[i] = my_a;
+        b[i] = my_b;
+        c[i] = my_c;
+        d[i] = my_d;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -43,11 +47,17 @@ pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, g
                 my_d -= beta * d[right];
                 new_c = -beta * c[right];
             }
-            my_a = new_a, my_c = new_c;
+            my_a = new_a;
+            my_c = new_c;
             // END EXERCISE
         }
         barrier(CLK_LOCAL_MEM_FENCE); // everyone has read its neighbours
-        if (inside) a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;
+        if (inside) {
+            a[i] = my_a;
+            b[i] = my_b;
+            c[i] = my_c;
+            d[i] = my_d;
+        }
         barrier(CLK_LOCAL_MEM_FENCE); // and everyone has written
     }
     if (inside) {

@@ -44,9 +44,12 @@ kernel void reduce(global const REAL* a_in, global const REAL* b_in, global cons
     }
     if (first_b == 0) report(zero_pivot, s, begin, level, length, n_0);
     const size_t row = 2 * item;
-    coarse_a[row] = first_a / first_b, coarse_a[row + 1] = a;
-    coarse_c[row] = first_c / first_b, coarse_c[row + 1] = c;
-    coarse_d[row] = first_d / first_b, coarse_d[row + 1] = d;
+    coarse_a[row] = first_a / first_b;
+    coarse_a[row + 1] = a;
+    coarse_c[row] = first_c / first_b;
+    coarse_c[row + 1] = c;
+    coarse_d[row] = first_d / first_b;
+    coarse_d[row + 1] = d;
 }
 
 // Pass 2: solves each chunk with Thomas. The unknowns on both sides of it are in coarse_x. With one chunk for each

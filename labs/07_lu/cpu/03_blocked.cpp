@@ -25,7 +25,7 @@ void eliminate(Factors& f, bool pivoting, std::size_t width) {
 }
 
 void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting, std::size_t width = block_columns) {
-    watch.tile(width), watch.tile(block_rows);
+    watch.tile(width).tile(block_rows);
     watch.time([&] { eliminate(f, pivoting, width); }, [&] { restore(p, f); });
     check_pivots(f, pivoting);
 }

@@ -30,7 +30,7 @@ void eliminate(Factors& f, bool pivoting) {
 }
 
 void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting) {
-    watch.tile(block_columns), watch.tile(block_rows), watch.tile(32), watch.tile(256);
+    watch.tile(block_columns).tile(block_rows).tile(32).tile(256);
     watch.time([&] { eliminate(f, pivoting); }, [&] { restore(p, f); });
     check_pivots(f, pivoting);
 }

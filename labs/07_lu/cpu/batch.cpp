@@ -21,7 +21,10 @@ void eliminate(double* a, std::int32_t* pivots, std::size_t n) {
         std::size_t best = i;
         double largest = 0;
         for (std::size_t j = i; j < n; ++j)
-            if (std::abs(a[j * n + i]) > largest) best = j, largest = std::abs(a[j * n + i]);
+            if (std::abs(a[j * n + i]) > largest) {
+                best = j;
+                largest = std::abs(a[j * n + i]);
+            }
         pivots[i] = static_cast<std::int32_t>(best);
         if (best != i) std::swap_ranges(row_i, row_i + n, a + best * n);
         for (std::size_t j = i + 1; j < n; ++j) {

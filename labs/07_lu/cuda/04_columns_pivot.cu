@@ -30,16 +30,22 @@ __global__ void search_kernel(DeviceMatrix d, int k) {
     int where = k;
     for (int j = k + t; j < d.n; j += search_threads) {
         const double magnitude = fabs(d.lu[std::size_t(j) * d.n + k]);
-        if (magnitude > largest) largest = magnitude, where = j;
+        if (magnitude > largest) {
+            largest = magnitude;
+            where = j;
+        }
     }
-    best[t] = largest, row[t] = where;
+    best[t] = largest;
+    row[t] = where;
     __syncthreads();
 
     for (int distance = search_threads / 2; distance > 0; distance /= 2) {
         if (t < distance) {
             const double other = best[t + distance];
-            if (other > best[t] || (other == best[t] && row[t + distance] < row[t]))
-                best[t] = other, row[t] = row[t + distance];
+            if (other > best[t] || (other == best[t] && row[t + distance] < row[t])) {
+                best[t] = other;
+                row[t] = row[t + distance];
+            }
         }
         __syncthreads(); // outside the branch: every thread arrives
     }

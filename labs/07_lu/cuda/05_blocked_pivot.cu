@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(lanes* groups)
             if (at == k0 + k) at = steps[k];
             else if (at == steps[k]) at = k0 + k;
         }
-        from[t] = row, to[t] = at; // a row that is named twice is moved twice, to the same place
+        from[t] = row; // a row that is named twice is moved twice, to the same place
+        to[t] = at;
     }
     __syncthreads();
 
@@ -80,8 +81,7 @@ __global__ void __launch_bounds__(lanes* groups)
 
 /// A block computes 64 x 64 elements of C, a thread 4 x 4 of them, 16 apart.
 __global__ void __launch_bounds__(spread* spread)
-    tiled_update_kernel(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m,
-                        int n, int k) {
+    tiled_update_kernel(const double* a, const double* b, double* c, int stride, int m, int n, int k) {
     constexpr int each = side / spread;
     __shared__ double a_tile[depth][side + 1]; // transposed; one column more, so that stores have no bank conflicts
     __shared__ double b_tile[depth][side];
@@ -92,11 +92,11 @@ __global__ void __launch_bounds__(spread* spread)
     for (int l0 = 0; l0 < k; l0 += depth) {
         for (int e = t; e < side * depth; e += spread * spread) { // outside A or B: 0
             const int i = e / depth, l = e % depth;
-            a_tile[l][i] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * a_stride + l0 + l] : 0;
+            a_tile[l][i] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * stride + l0 + l] : 0;
         }
         for (int e = t; e < depth * side; e += spread * spread) {
             const int l = e / side, j = e % side;
-            b_tile[l][j] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * b_stride + column + j] : 0;
+            b_tile[l][j] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * stride + column + j] : 0;
         }
         __syncthreads(); // the tiles are complete
 
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(spread* spread)
     for (int i = 0; i < each; ++i)
         for (int j = 0; j < each; ++j) {
             const int r = row + y + i * spread, s = column + x + j * spread;
-            if (r < m && s < n) c[std::size_t(r) * c_stride + s] -= sum[i][j];
+            if (r < m && s < n) c[std::size_t(r) * stride + s] -= sum[i][j];
         }
 }
 
@@ -134,18 +134,17 @@ void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, in
         l, l_stride, x, x_stride, rows, columns);
 }
 
-void update_tiled(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
-                  int k, cudaStream_t stream) {
+void update_tiled(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
     const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
-    tiled_update_kernel<<<blocks, dim3(spread, spread), 0, stream>>>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
+    tiled_update_kernel<<<blocks, dim3(spread, spread), 0, stream>>>(a, b, c, stride, m, n, k);
 }
 
 void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width) {
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
-    watch.tile(width), watch.tile(side), watch.tile(lanes), watch.tile(depth);
+    watch.tile(width).tile(side).tile(lanes).tile(depth);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -155,7 +154,7 @@ void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
                 exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
                 if (k1 == n) break;
                 solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
-                update_tiled(a.at(k1, k0), n, a.at(k0, k1), n, a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+                update_tiled(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
             }
         },
         [&](cudaStream_t stream) { d.restore(stream); });

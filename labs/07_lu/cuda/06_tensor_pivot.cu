@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include "device_factors.hpp"
+#include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -47,34 +48,10 @@ constexpr int warp_rows = 32, warp_columns = 16;
 constexpr int a_row = depth + 4, b_row = side + 4;
 constexpr std::size_t shared_bytes = (side * a_row + depth * b_row) * sizeof(double);
 
-/// Starts a copy of 1 or 2 doubles to shared memory; where `inside` is false nothing is read and the destination
-/// becomes 0.
-template <int doubles> __device__ void copy_async(double* shared, const double* global, bool inside) {
-#if __CUDA_ARCH__ >= 800
-    const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    if constexpr (doubles == 2)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(inside ? 16 : 0)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(global), "r"(inside ? 8 : 0)
-                     : "memory");
-#else
-    for (int e = 0; e < doubles; ++e) shared[e] = inside ? global[e] : 0;
-#endif
-}
-
-/// Closes a group: the copies that this thread started since the last call belong together.
-__device__ void commit_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// Waits until at most `pending` of the latest groups of this thread are under way.
-template <int pending> __device__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-#endif
+/// A thread waits for the copies that it started, the barrier for those of the others.
+template <int pending> __device__ void wait_for_part() {
+    gpulab::wait_for_copies<pending>();
+    __syncthreads();
 }
 
 /// C += A B for fragments of 16 x 8, 8 x 8 and 16 x 8.
@@ -97,8 +74,7 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
 /// @tparam wide whether A may have more columns than fit: then the block takes `depth` of them at a time
 template <int doubles, bool wide>
 __global__ void __launch_bounds__(threads, 2)
-    tensor_update_kernel(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m,
-                         int n, int k) {
+    tensor_update_kernel(const double* a, const double* b, double* c, int stride, int m, int n, int k) {
     extern __shared__ double tiles[];
     double* const a_tile = tiles;
     double* const b_tile = tiles + side * a_row;
@@ -113,17 +89,17 @@ __global__ void __launch_bounds__(threads, 2)
         for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
             const int e = e0 + t * doubles, i = e / part, l = l0 + e % part;
             const bool inside = row + i < m && first + l < k;
-            copy_async<doubles>(&a_tile[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + first + l : a,
-                                inside);
+            gpulab::copy_async<8 * doubles>(&a_tile[i * a_row + l],
+                                            inside ? a + std::size_t(row + i) * stride + first + l : a, inside);
         }
 #pragma unroll
         for (int e0 = 0; e0 < part * side; e0 += threads * doubles) {
             const int e = e0 + t * doubles, l = l0 + e / side, j = e % side;
             const bool inside = first + l < k && column + j < n;
-            copy_async<doubles>(&b_tile[l * b_row + j], inside ? b + std::size_t(first + l) * b_stride + column + j : b,
-                                inside);
+            gpulab::copy_async<8 * doubles>(&b_tile[l * b_row + j],
+                                            inside ? b + std::size_t(first + l) * stride + column + j : b, inside);
         }
-        commit_copies();
+        gpulab::commit_copies();
     };
     const auto start_all_copies = [&](int first) {
 #pragma unroll
@@ -144,7 +120,7 @@ __global__ void __launch_bounds__(threads, 2)
                     const int r = row + warp_row + 16 * i + group + e / 2 * 8;
                     const int s = column + warp_column + 8 * j + 2 * quad;
                     if (r < m && s < n)
-                        action(sum[i][j][e], sum[i][j][e + 1], c + std::size_t(r) * c_stride + s, s + 1 < n);
+                        action(sum[i][j][e], sum[i][j][e + 1], c + std::size_t(r) * stride + s, s + 1 < n);
                 }
     };
     for (auto& fragments : sum)
@@ -153,7 +129,8 @@ __global__ void __launch_bounds__(threads, 2)
     each_pair([](double& x, double& y, const double* at, bool both) {
         if constexpr (doubles == 2) {
             const double2 pair = *reinterpret_cast<const double2*>(at);
-            x = -pair.x, y = -pair.y;
+            x = -pair.x;
+            y = -pair.y;
         } else {
             x = -at[0];
             if (both) y = -at[1];
@@ -185,11 +162,14 @@ __global__ void __launch_bounds__(threads, 2)
             __syncthreads(); // every warp has read the tiles
             start_all_copies(first);
         }
-        // A thread waits for the copies that it started, the barrier for those of the others.
-        wait_for_copies<3>(), __syncthreads(), multiply(first, 0);
-        wait_for_copies<2>(), __syncthreads(), multiply(first, part);
-        wait_for_copies<1>(), __syncthreads(), multiply(first, 2 * part);
-        wait_for_copies<0>(), __syncthreads(), multiply(first, 3 * part);
+        wait_for_part<3>();
+        multiply(first, 0);
+        wait_for_part<2>();
+        multiply(first, part);
+        wait_for_part<1>();
+        multiply(first, 2 * part);
+        wait_for_part<0>();
+        multiply(first, 3 * part);
     }
 
     each_pair([](double x, double y, double* at, bool both) {
@@ -202,24 +182,21 @@ __global__ void __launch_bounds__(threads, 2)
     });
 }
 
-/// Does every row begin at a multiple of 16 bytes?
-bool aligned(const double* matrix, int stride) {
-    return stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
-}
+/// Does the matrix begin at a multiple of 16 bytes?
+bool aligned(const double* matrix) { return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0; }
 
 } // namespace
 
 void require_tensor_cores() { gpulab::require_built_for(tensor_update_kernel<1, false>, 80); }
 
-void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
-                   int k, cudaStream_t stream) {
+void update_tensor(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
-    const bool pairs = aligned(a, a_stride) && aligned(b, b_stride) && aligned(c, c_stride) && n % 2 == 0 && k % 2 == 0;
+    const bool pairs = aligned(a) && aligned(b) && aligned(c) && stride % 2 == 0 && n % 2 == 0 && k % 2 == 0;
     const auto kernel = k <= depth ? (pairs ? tensor_update_kernel<2, false> : tensor_update_kernel<1, false>)
                                    : (pairs ? tensor_update_kernel<2, true> : tensor_update_kernel<1, true>);
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
-    kernel<<<blocks, threads, shared_bytes, stream>>>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
+    kernel<<<blocks, threads, shared_bytes, stream>>>(a, b, c, stride, m, n, k);
 }
 
 void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
@@ -228,7 +205,7 @@ void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
-    watch.tile(width), watch.tile(side), watch.tile(32);
+    watch.tile(width).tile(side).tile(32);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -238,7 +215,7 @@ void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
                 exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
                 if (k1 == n) break;
                 solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
-                update_tensor(a.at(k1, k0), n, a.at(k0, k1), n, a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+                update_tensor(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
             }
         },
         [&](cudaStream_t stream) { d.restore(stream); });

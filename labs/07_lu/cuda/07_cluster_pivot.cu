@@ -154,7 +154,7 @@ void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStrea
         exchange_rows(d, j0, j1, k0, k1, j0, j1, stream);
         if (j1 == k1) break;
         solve_unit_lower(d.at(j0, j0), n, d.at(j0, j1), n, j1 - j0, k1 - j1, stream);
-        update_tensor(d.at(j1, j0), n, d.at(j0, j1), n, d.at(j1, j1), n, n - j1, k1 - j1, j1 - j0, stream);
+        update_tensor(d.at(j1, j0), d.at(j0, j1), d.at(j1, j1), n, n - j1, k1 - j1, j1 - j0, stream);
     }
 }
 
@@ -163,7 +163,7 @@ void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
-    watch.tile(width), watch.tile(256), watch.tile(128), watch.tile(32);
+    watch.tile(width).tile(256).tile(128).tile(32);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -173,7 +173,7 @@ void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
                 exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
                 if (k1 == n) break;
                 solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
-                update_tensor(a.at(k1, k0), n, a.at(k0, k1), n, a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+                update_tensor(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
             }
         },
         [&](cudaStream_t stream) { d.restore(stream); });

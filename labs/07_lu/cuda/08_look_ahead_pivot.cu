@@ -24,23 +24,6 @@ namespace lu {
 
 namespace {
 
-/// A stream of the highest priority.
-class UrgentStream {
-public:
-    UrgentStream() {
-        int least = 0, greatest = 0;
-        CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-        CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest));
-    }
-    ~UrgentStream() { cudaStreamDestroy(stream_); }
-    UrgentStream(const UrgentStream&) = delete;
-    UrgentStream& operator=(const UrgentStream&) = delete;
-    operator cudaStream_t() const { return stream_; }
-
-private:
-    cudaStream_t stream_ = nullptr;
-};
-
 void exchange_and_solve(const DeviceMatrix& a, int k0, int k1, int begin, int end, cudaStream_t stream) {
     exchange_rows(a, k0, k1, begin, end, end, end, stream);
     if (begin >= k1) solve_unit_lower(a.at(k0, k0), a.n, a.at(k0, begin), a.n, k1 - k0, end - begin, stream);
@@ -54,7 +37,7 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
     const auto end_of_panel = [&](int k0) { return std::min(k0 + columns(n - k0), n); };
-    const UrgentStream panels;
+    const gpulab::Stream panels(gpulab::Stream::Priority::high);
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
     const auto end_of_part = [](int s0, int k1) { return std::min(s0 + most_panel_columns, k1); };
     // Applies the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right. Part by part it exchanges rows,
@@ -65,11 +48,10 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
         for (int s0 = end_of_part(k0, k1), s1; s0 < k1; s0 = s1) {
             s1 = end_of_part(s0, k1);
             exchange_rows(a, s0, s1, begin, end, end, end, stream);
-            update_tensor(a.at(s0, k0), n, a.at(k0, begin), n, a.at(s0, begin), n, s1 - s0, end - begin, s0 - k0,
-                          stream);
+            update_tensor(a.at(s0, k0), a.at(k0, begin), a.at(s0, begin), n, s1 - s0, end - begin, s0 - k0, stream);
             solve_unit_lower(a.at(s0, s0), n, a.at(s0, begin), n, s1 - s0, end - begin, stream);
         }
-        update_tensor(a.at(k1, k0), n, a.at(k0, begin), n, a.at(k1, begin), n, n - k1, end - begin, k1 - k0, stream);
+        update_tensor(a.at(k1, k0), a.at(k0, begin), a.at(k1, begin), n, n - k1, end - begin, k1 - k0, stream);
     };
     // Factorises the columns k0 ... k1 - 1, one part after the other.
     const auto factorise = [&](int k0, int k1, cudaStream_t stream) {
@@ -107,7 +89,7 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
 
 void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     require_clusters();
-    watch.tile(most_panel_columns), watch.tile(256), watch.tile(32);
+    watch.tile(most_panel_columns).tile(256).tile(32);
     look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, [](int) { return most_panel_columns; });
 }
 

@@ -98,7 +98,8 @@ template <int COLUMNS> __device__ void load(double (&to)[COLUMNS], const double*
 #pragma unroll
     for (int j = 0; j < COLUMNS; j += 2) {
         const double2 two = *reinterpret_cast<const double2*>(from + j);
-        to[j] = two.x, to[j + 1] = two.y;
+        to[j] = two.x;
+        to[j + 1] = two.y;
     }
 }
 

@@ -30,14 +30,23 @@ __global__ void batch_block_kernel(double* all, std::int32_t* all_pivots, int n,
             int row = k;
             for (int i = k + lane; i < n; i += 32) {
                 const double magnitude = fabs(m[i * stride + k]);
-                if (magnitude > largest) largest = magnitude, row = i;
+                if (magnitude > largest) {
+                    largest = magnitude;
+                    row = i;
+                }
             }
             for (int distance = 16; distance > 0; distance /= 2) {
                 const double other = __shfl_down_sync(~0u, largest, distance);
                 const int others = __shfl_down_sync(~0u, row, distance);
-                if (other > largest || (other == largest && others < row)) largest = other, row = others;
+                if (other > largest || (other == largest && others < row)) {
+                    largest = other;
+                    row = others;
+                }
             }
-            if (lane == 0) pivot = row, pivots[k] = row;
+            if (lane == 0) {
+                pivot = row;
+                pivots[k] = row;
+            }
         }
         __syncthreads();
         const int p = pivot;
@@ -66,7 +75,7 @@ void cuda_batch_block(const Problem& p, Factors& f, Stopwatch& watch) {
     const std::size_t shared_bytes = p.n * static_cast<std::size_t>(stride) * sizeof(double);
     gpulab::ask_for_shared_memory(batch_block_kernel, shared_bytes, "a matrix");
     DeviceFactors d(p);
-    watch.tile(32), watch.tile(64);
+    watch.tile(32).tile(64);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

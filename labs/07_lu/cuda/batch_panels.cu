@@ -126,7 +126,7 @@ void cuda_batch_panels(const Problem& p, Factors& f, Stopwatch& watch) {
     const auto start = p.n <= 32 ? launch<1, 4> : p.n <= 64 ? launch<2, 8> : p.n <= 96 ? launch<3, 12> : launch<4, 16>;
     const int n = static_cast<int>(p.n);
     DeviceFactors d(p);
-    watch.tile(width), watch.tile(lanes);
+    watch.tile(width).tile(lanes);
     gpulab::watch_stream(
         watch, [&](cudaStream_t stream) { start(d.lu.data(), p.count, p.n, n, n, d.pivots.data(), 0, stream); },
         [&](cudaStream_t stream) { d.restore(stream); });

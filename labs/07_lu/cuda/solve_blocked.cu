@@ -73,7 +73,7 @@ void solve_in_blocks(const double* lu, double* x, int n, int count, cudaStream_t
 void cuda_solve_blocked(const SolveProblem& p, Solution& x, Stopwatch& watch) {
     const gpulab::DeviceBuffer<double> lu(p.factors.lu), b(permuted(p));
     gpulab::DeviceBuffer<double> out(p.b.size());
-    watch.tile(most), watch.tile(lanes, "right-hand sides"), watch.tile(64, "right-hand sides");
+    watch.tile(most).tile(lanes, "right-hand sides").tile(64, "right-hand sides");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -37,7 +37,7 @@ void cuda_solve_refined(const SolveProblem& p, Solution& x, Stopwatch& watch) {
     const gpulab::DeviceBuffer<std::int32_t> order(rows);
     gpulab::DeviceBuffer<double> out(p.b.size()), r(p.b.size()), d(p.b.size());
     const unsigned blocks = gpulab::grid_size(out.size(), threads);
-    watch.tile(64), watch.tile(threads, "right-hand sides"), watch.tile(64, "right-hand sides");
+    watch.tile(64).tile(threads, "right-hand sides").tile(64, "right-hand sides");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -37,7 +37,7 @@ void run_update(const Problem& p, std::vector<double>& c, Stopwatch& watch, int 
 void cuda_update_tiled(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width) {
     run_update(p, c, watch, width,
                [](const double* l, const double* u, double* out, int n, int m, int k, cudaStream_t stream) {
-                   update_tiled(l, n, u, n, out, n, m, m, k, stream);
+                   update_tiled(l, u, out, n, m, m, k, stream);
                });
 }
 
@@ -45,7 +45,7 @@ void cuda_update_tensor(const Problem& p, std::vector<double>& c, Stopwatch& wat
     require_tensor_cores();
     run_update(p, c, watch, width,
                [](const double* l, const double* u, double* out, int n, int m, int k, cudaStream_t stream) {
-                   update_tensor(l, n, u, n, out, n, m, m, k, stream);
+                   update_tensor(l, u, out, n, m, m, k, stream);
                });
 }
 

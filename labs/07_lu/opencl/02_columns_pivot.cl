@@ -7,16 +7,22 @@ kernel void search(global const double* lu, global int* pivots, int n, int k, lo
     int where = k;
     for (int j = k + t; j < n; j += items) {
         const double magnitude = fabs(lu[(size_t)j * n + k]);
-        if (magnitude > largest) largest = magnitude, where = j; // never true for NaN
+        if (magnitude > largest) { // never true for NaN
+            largest = magnitude;
+            where = j;
+        }
     }
-    best[t] = largest, row[t] = where;
+    best[t] = largest;
+    row[t] = where;
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (int distance = items / 2; distance > 0; distance /= 2) {
         if (t < distance) {
             const double other = best[t + distance];
-            if (other > best[t] || (other == best[t] && row[t + distance] < row[t]))
-                best[t] = other, row[t] = row[t + distance];
+            if (other > best[t] || (other == best[t] && row[t + distance] < row[t])) {
+                best[t] = other;
+                row[t] = row[t + distance];
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE); // outside the branch: every item arrives
     }

@@ -19,7 +19,7 @@ void opencl_blocked_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     cl::Kernel follow = gpulab::opencl_kernel(blocked_pivot_cl, "follow", options);
     cl::Kernel update = gpulab::opencl_kernel(blocked_pivot_cl, "update", options);
     const auto n = static_cast<cl_int>(p.n);
-    watch.tile(items), watch.tile(width), watch.tile(side), watch.tile(spread);
+    watch.tile(items).tile(width).tile(side).tile(spread);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {

@@ -15,15 +15,21 @@ kernel void batch(global double* all, global int* all_pivots, int n, int stride,
         int where = k;
         for (int i = k + t; i < n; i += ITEMS) {
             const double magnitude = fabs(m[i * stride + k]);
-            if (magnitude > largest) largest = magnitude, where = i; // never true for NaN
+            if (magnitude > largest) { // never true for NaN
+                largest = magnitude;
+                where = i;
+            }
         }
-        best[t] = largest, row[t] = where;
+        best[t] = largest;
+        row[t] = where;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int distance = ITEMS / 2; distance > 0; distance /= 2) {
             if (t < distance) {
                 const double other = best[t + distance];
-                if (other > best[t] || (other == best[t] && row[t + distance] < row[t]))
-                    best[t] = other, row[t] = row[t + distance];
+                if (other > best[t] || (other == best[t] && row[t + distance] < row[t])) {
+                    best[t] = other;
+                    row[t] = row[t + distance];
+                }
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }

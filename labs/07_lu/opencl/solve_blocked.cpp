@@ -25,7 +25,7 @@ void opencl_solve_blocked(const SolveProblem& p, Solution& x, Stopwatch& watch) 
                          number(begin), number(end));
         enqueue(queue, events, eliminate, p.count, end - begin, columns, rows);
     };
-    watch.tile(block), watch.tile(columns, "right-hand sides");
+    watch.tile(block).tile(columns, "right-hand sides");
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {

@@ -34,14 +34,16 @@ template <class T> void update_e(const Book<T>& g, Fields<T>& field, int j) {
 } // namespace
 
 template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
     const auto run = [&] {
-        for (std::size_t step = 0; step < p.steps(); ++step) {
-            for (int j = 0; j < g.ny; ++j) update_h(g, out.field, j, source_value(p, step));
+        for (std::size_t step = 0; step < book.steps; ++step) {
+            for (int j = 0; j < g.ny; ++j) update_h(g, out.field, j, book.source(step));
             for (int j = 0; j < g.ny; ++j) update_e(g, out.field, j);
         }
     };
-    watch.time(run, [&] { out.field = p.start; }); // the field is computed in place, so each run begins with the start
+    // The field is computed in place, so each run begins with the start.
+    watch.time(run, [&] { out.field = book.start; });
 }
 
 INSTANTIATE_RUNG(cpu_sequential);

@@ -6,10 +6,10 @@
 // Limit: memory or cache, as before, but of all cores; on small grids, the two barriers per step.
 #include <algorithm>
 #include <barrier>
-#include <thread>
 
 #include "book.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace fdtd {
@@ -37,7 +37,8 @@ template <class T> void update_e(const Book<T>& g, Fields<T>& field, int j) {
 } // namespace
 
 template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
     const int threads = std::min(gpulab::hardware_threads(), g.ny);
     watch.tile(static_cast<std::size_t>(gpulab::hardware_threads()), "ny");
     const auto run = [&] {
@@ -45,18 +46,16 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
         const auto work = [&](int t) {
             const int begin = static_cast<int>(std::int64_t{g.ny} * t / threads);
             const int end = static_cast<int>(std::int64_t{g.ny} * (t + 1) / threads);
-            for (std::size_t step = 0; step < p.steps(); ++step) {
-                for (int j = begin; j < end; ++j) update_h(g, out.field, j, source_value(p, step));
+            for (std::size_t step = 0; step < book.steps; ++step) {
+                for (int j = begin; j < end; ++j) update_h(g, out.field, j, book.source(step));
                 all.arrive_and_wait(); // Hz is complete
                 for (int j = begin; j < end; ++j) update_e(g, out.field, j);
                 all.arrive_and_wait(); // Ex and Ey are complete
             }
         };
-        std::vector<std::jthread> workers;
-        for (int t = 1; t < threads; ++t) workers.emplace_back(work, t);
-        work(0);
+        gpulab::in_team(threads, work);
     };
-    watch.time(run, [&] { out.field = p.start; });
+    watch.time(run, [&] { out.field = book.start; });
 }
 
 INSTANTIATE_RUNG(cpu_threads);

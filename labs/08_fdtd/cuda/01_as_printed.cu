@@ -13,9 +13,14 @@
 
 namespace fdtd {
 
-template <class T>
-__global__ void update_h(const T* ex, const T* ey, T* hz, T a, T b, int nx, int ny, T dx, T dy, int source_i,
-                         int source_j, T source) {
+/// What is the same in every step.
+template <class T> struct Constants {
+    T a, b, c, d, dx, dy; ///< not divided by the sides of a cell
+    int nx, ny, source_i, source_j;
+};
+
+template <class T> __global__ void update_h(Constants<T> g, const T* ex, const T* ey, T* hz, T source) {
+    const int nx = g.nx, ny = g.ny;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i >= nx || j >= ny) return;
@@ -24,11 +29,12 @@ __global__ void update_h(const T* ex, const T* ey, T* hz, T a, T b, int nx, int 
     if (i < nx - 1) dx_ey += ey[std::size_t(i) * ny + j];
     if (j > 0) dy_ex -= ex[std::size_t(i) * (ny - 1) + j - 1];
     if (j < ny - 1) dy_ex += ex[std::size_t(i) * (ny - 1) + j];
-    hz[std::size_t(i) * ny + j] = a * hz[std::size_t(i) * ny + j] + b * (dy_ex / dy - dx_ey / dx);
-    if (i == source_i && j == source_j) hz[std::size_t(i) * ny + j] = source;
+    hz[std::size_t(i) * ny + j] = g.a * hz[std::size_t(i) * ny + j] + g.b * (dy_ex / g.dy - dx_ey / g.dx);
+    if (i == g.source_i && j == g.source_j) hz[std::size_t(i) * ny + j] = source;
 }
 
-template <class T> __global__ void update_e(T* ex, T* ey, const T* hz, T c, T d, int nx, int ny, T dx, T dy) {
+template <class T> __global__ void update_e(Constants<T> g, T* ex, T* ey, const T* hz) {
+    const int nx = g.nx, ny = g.ny;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i >= nx || j >= ny) return;
@@ -36,19 +42,19 @@ template <class T> __global__ void update_e(T* ex, T* ey, const T* hz, T c, T d,
     if (j < ny - 1) { // no E_x above the last row
         const T dy_hz = hz[std::size_t(i) * ny + j + 1] - here;
         T& e = ex[std::size_t(i) * (ny - 1) + j];
-        e = c * e + d * dy_hz / dy;
+        e = g.c * e + g.d * dy_hz / g.dy;
     }
     if (i < nx - 1) { // no E_y to the right of the last column
         const T dx_hz = hz[std::size_t(i + 1) * ny + j] - here;
         T& e = ey[std::size_t(i) * ny + j];
-        e = c * e - d * dx_hz / dx;
+        e = g.c * e - g.d * dx_hz / g.dx;
     }
 }
 
 namespace {
 
 /// From this lab's arrays to the book's, or back.
-template <class T, class Copy> void each_number(const Problem<T>& p, const Copy& copy) {
+template <class T, class Copy> void each_number(const BookProblem<T>& p, const Copy& copy) {
     const std::size_t nx = p.nx(), ny = p.ny(), pitch = p.pitch();
     for (std::size_t j = 0; j < ny; ++j)
         for (std::size_t i = 0; i < nx; ++i) {
@@ -61,14 +67,15 @@ template <class T, class Copy> void each_number(const Problem<T>& p, const Copy&
 } // namespace
 
 template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
-    const T b = p.rules.u.add, d = p.rules.e.add, dx = static_cast<T>(p.dx), dy = static_cast<T>(p.dy); // not divided
-    const std::size_t nx = p.nx(), ny = p.ny();
+    const BookProblem<T> book = book_of(p);
+    const Constants<T> g = {book.g.a, book.b,    book.g.c,  book.d,          book.dx,
+                            book.dy,  book.g.nx, book.g.ny, book.g.source_i, book.g.source_j};
+    const std::size_t nx = book.nx(), ny = book.ny();
     std::vector<T> hz(nx * ny), ex(nx * (ny - 1)), ey((nx - 1) * ny);
-    each_number(p, [&](int which, std::size_t ours, std::size_t books) {
-        if (which == 0) hz[books] = p.start.u[ours];
-        else if (which == 1) ex[books] = p.start.p[ours];
-        else ey[books] = p.start.q[ours];
+    each_number(book, [&](int which, std::size_t ours, std::size_t books) {
+        if (which == 0) hz[books] = book.start.u[ours];
+        else if (which == 1) ex[books] = book.start.p[ours];
+        else ey[books] = book.start.q[ours];
     });
     const gpulab::DeviceBuffer<T> start_hz(hz), start_ex(ex), start_ey(ey);
     gpulab::DeviceBuffer<T> d_hz(hz), d_ex(ex), d_ey(ey);
@@ -78,10 +85,9 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
-            for (std::size_t n = 0; n < p.steps(); ++n) {
-                update_h<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), g.a, b, g.nx, g.ny, dx, dy,
-                                                     g.source_i, g.source_j, source_value(p, n));
-                update_e<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), g.c, d, g.nx, g.ny, dx, dy);
+            for (std::size_t n = 0; n < book.steps; ++n) {
+                update_h<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data(), book.source(n));
+                update_e<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data());
             }
         },
         [&](cudaStream_t stream) {
@@ -89,8 +95,8 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
             gpulab::copy_async(start_ex, d_ex, stream), gpulab::copy_async(start_ey, d_ey, stream);
         });
     d_hz.copy_to(hz), d_ex.copy_to(ex), d_ey.copy_to(ey);
-    out.field = p.start; // the border edges, which the book does not store
-    each_number(p, [&](int which, std::size_t ours, std::size_t books) {
+    out.field = book.start; // the border edges, which the book does not store
+    each_number(book, [&](int which, std::size_t ours, std::size_t books) {
         if (which == 0) out.field.u[ours] = hz[books];
         else if (which == 1) out.field.p[ours] = ex[books];
         else out.field.q[ours] = ey[books];

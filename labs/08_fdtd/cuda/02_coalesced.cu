@@ -46,19 +46,19 @@ template <class T> __global__ void update_e(Book<T> g, const T* hz, T* ex, T* ey
 
 namespace {
 
-template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwatch& watch, dim3 block) {
+template <class T> void two_kernels(const BookProblem<T>& book, Output<T>& out, Stopwatch& watch, dim3 block) {
     if (block.x * block.y > 1024) throw gpulab::Unsupported("a block has at most 1024 threads");
-    const Book<T> g = book_of(p);
-    const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> field(p.start);
+    const Book<T>& g = book.g;
+    const FieldBuffers<T> start(book.start);
+    FieldBuffers<T> field(book.start);
     T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // TE mode: book.hpp
-    const dim3 grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y));
+    const dim3 grid(gpulab::grid_size(book.nx(), block.x), gpulab::grid_size(book.ny(), block.y));
     watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
-            for (std::size_t step = 0; step < p.steps(); ++step) {
-                update_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, source_value(p, step));
+            for (std::size_t step = 0; step < book.steps; ++step) {
+                update_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
                 update_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
             }
         },
@@ -71,11 +71,12 @@ template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwat
 } // namespace
 
 template <class T> void cuda_coalesced(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    two_kernels(p, out, watch, dim3(32, 8));
+    two_kernels(book_of(p), out, watch, dim3(32, 8));
 }
 
 template <class T> void cuda_block_shape(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    two_kernels(p, out, watch, dim3(p.block_x, p.block_y));
+    const BookProblem<T> book = book_of(p);
+    two_kernels(book, out, watch, dim3(book.block_x, book.block_y));
 }
 
 INSTANTIATE_RUNG(cuda_coalesced);

@@ -57,18 +57,19 @@ template <class T> __global__ void __launch_bounds__(tile_x* tile_y) shared_e(Bo
 }
 
 template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
-    const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> field(p.start);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
+    const FieldBuffers<T> start(book.start);
+    FieldBuffers<T> field(book.start);
     T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data();
     const dim3 block(tile_x, tile_y);
-    const dim3 grid(gpulab::grid_size(p.nx(), tile_x), gpulab::grid_size(p.ny(), tile_y));
+    const dim3 grid(gpulab::grid_size(book.nx(), tile_x), gpulab::grid_size(book.ny(), tile_y));
     watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
-            for (std::size_t step = 0; step < p.steps(); ++step) {
-                shared_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, source_value(p, step));
+            for (std::size_t step = 0; step < book.steps; ++step) {
+                shared_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
                 shared_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
             }
         },

@@ -53,20 +53,20 @@ __global__ void __launch_bounds__(tile_x* tile_y)
 }
 
 template <class T> void cuda_fused(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
-    const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> one(p.start), other(p);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
+    const FieldBuffers<T> start(book.start);
+    FieldBuffers<T> one(book.start), other(g.nx, g.ny, g.pitch);
     const dim3 block(tile_x, tile_y);
-    const dim3 grid(gpulab::grid_size(p.nx() + 1, tile_x), gpulab::grid_size(p.ny() + 1, tile_y));
+    const dim3 grid(gpulab::grid_size(book.nx() + 1, tile_x), gpulab::grid_size(book.ny() + 1, tile_y));
     watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             FieldBuffers<T>*from = &one, *to = &other;
-            for (std::size_t step = 0; step < p.steps(); ++step) {
+            for (std::size_t step = 0; step < book.steps; ++step) {
                 fused_kernel<<<grid, block, 0, stream>>>(g, from->u.data(), from->p.data(), from->q.data(),
-                                                         to->u.data(), to->p.data(), to->q.data(),
-                                                         source_value(p, step));
+                                                         to->u.data(), to->p.data(), to->q.data(), book.source(step));
                 std::swap(from, to);
             }
         },
@@ -74,7 +74,7 @@ template <class T> void cuda_fused(const Problem<T>& p, Output<T>& out, Stopwatc
             copy_async(start, one, stream);
             gpulab::poisoning(other.u, other.p, other.q)(stream);
         });
-    (p.steps() % 2 == 1 ? other : one).copy_to(out.field);
+    (book.steps % 2 == 1 ? other : one).copy_to(out.field);
 }
 
 INSTANTIATE_RUNG(cuda_fused);

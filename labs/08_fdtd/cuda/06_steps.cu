@@ -50,11 +50,12 @@
 #include <climits>
 #include <cuda_pipeline.h>
 
+#define FDTD_SCENE_INCLUDED
+#include "05_scene.cu"
 #include "areas.hpp"
 #include "device.hpp"
 #include "facts.cuh"
 #include "gpulab/cuda/occupancy.hpp"
-#include "one_step.cuh"
 
 namespace fdtd {
 

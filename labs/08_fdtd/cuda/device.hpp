@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fdtd.hpp"
 #include "fields.hpp"
 #include "gpulab/error.hpp"
 
@@ -28,6 +29,11 @@ template <class T> struct DeviceProblem {
     gpulab::DeviceBuffer<T> recorded;
 };
 
+/// The arrays of a field, for kernels.
+template <class T> FieldPointers<T> pointers_of(FieldBuffers<T>& f) {
+    return {f.u.data(), f.p.data(), f.q.data(), f.v.data()};
+}
+
 /// The whole run of a rung that changes the field in place, one or more kernels per step, with blocks of block_x x
 /// block_y threads and a thread for each of the (nx + 1) x (ny + 1) places that hold numbers.
 /// @param body `body(stream, grid, block, view, field, step)` launches a step
@@ -45,7 +51,7 @@ void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const B
         watch,
         [&](cudaStream_t stream) {
             for (int step = 0; step < p.rules.steps; ++step)
-                body(stream, grid, block, problem.view, field.pointers(), step);
+                body(stream, grid, block, problem.view, pointers_of(field), step);
         },
         [&](cudaStream_t stream) { // a fresh start: the steps overwrite it
             copy_async(start, field, stream);
@@ -61,10 +67,13 @@ template <class T, class Body>
 void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
     DeviceProblem<T> problem(p);
     const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> one(p.start), other(p);
+    const Rules<T>& r = p.rules;
+    FieldBuffers<T> one(p.start), other(r.nx, r.ny, r.pitch, p.layered_size());
+    other.fill(other.v, r.pitch, r.inner.x0, r.inner.y0, r.inner.x1, r.inner.y1);
     bool in_other = false;
     gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { in_other = body(stream, problem.view, one.pointers(), other.pointers()); },
+        watch,
+        [&](cudaStream_t stream) { in_other = body(stream, problem.view, pointers_of(one), pointers_of(other)); },
         [&](cudaStream_t stream) {
             copy_async(start, one, stream);
             gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(stream);

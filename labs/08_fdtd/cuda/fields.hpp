@@ -3,7 +3,7 @@
 /// out.
 #pragma once
 
-#include "fdtd.hpp"
+#include "book.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -19,23 +19,22 @@ template <class T> struct FieldBuffers {
     /// A field to be computed. No kernel writes the elements that hold no number, and copy_to() copies whole arrays; so
     /// they are set here. Those that hold a number are left to the kernels, and a tool for uninitialised memory finds
     /// one that a kernel forgets.
-    explicit FieldBuffers(const Problem<T>& problem)
-        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {
-        const Rules<T>& r = problem.rules;
-        const auto fill = [&](gpulab::DeviceBuffer<T>& buffer, int x0, int y0, int x1, int y1) {
-            if (buffer.size() == 0 || x0 >= x1 || y0 >= y1) return;
-            const auto width = static_cast<std::size_t>(x1 - x0) * sizeof(T);
-            CUDA_CHECK(cudaMemset2D(buffer.data() + std::size_t(y0) * r.pitch + x0, r.pitch * sizeof(T), 0xFF, width,
-                                    static_cast<std::size_t>(y1 - y0))); // NaN
-        };
-        for (auto* cells : {&u, &q, &v}) fill(*cells, 0, r.ny, r.pitch, r.ny + 1); // they have one row less than P
-        for (auto* cells : {&u, &p, &v}) fill(*cells, r.nx, 0, r.pitch, r.ny + 1); // and these one column less than Q
-        fill(q, r.nx + 1, 0, r.pitch, r.ny);
-        fill(v, r.inner.x0, r.inner.y0, r.inner.x1, r.inner.y1);
-        CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
+    /// @param layered numbers of v
+    FieldBuffers(int nx, int ny, int pitch, std::size_t layered = 0)
+        : u(std::size_t(pitch) * (ny + 1)), p(u.size()), q(u.size()), v(layered) {
+        for (auto* cells : {&u, &q, &v}) fill(*cells, pitch, 0, ny, pitch, ny + 1); // they have one row less than P
+        for (auto* cells : {&u, &p, &v}) fill(*cells, pitch, nx, 0, pitch, ny + 1); // and these one column less than Q
+        fill(q, pitch, nx + 1, 0, pitch, ny);
+    }
+    /// Sets columns x0 ... x1 - 1 of rows y0 ... y1 - 1 to NaN.
+    static void fill(gpulab::DeviceBuffer<T>& buffer, int pitch, int x0, int y0, int x1, int y1) {
+        if (buffer.size() == 0 || x0 >= x1 || y0 >= y1) return;
+        const auto width = static_cast<std::size_t>(x1 - x0) * sizeof(T);
+        CUDA_CHECK(cudaMemset2D(buffer.data() + std::size_t(y0) * pitch + x0, pitch * sizeof(T), 0xFF, width,
+                                static_cast<std::size_t>(y1 - y0)));
+        CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for this
     }
 
-    FieldPointers<T> pointers() { return {u.data(), p.data(), q.data(), v.data()}; }
     void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
 };
 

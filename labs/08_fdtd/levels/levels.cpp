@@ -12,7 +12,7 @@ template <class T> Book<T> book_without_layers(const Problem<T>& p) {
     Problem<T> same;
     same.mode = p.mode, same.rules = p.rules, same.patches = p.patches;
     same.rules.layers = 0;
-    return book_of(same);
+    return book_of(same).g;
 }
 
 template <class T> using Steps = void(const Book<T>&, const Arrays<T>&, int);

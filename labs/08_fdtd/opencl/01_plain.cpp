@@ -11,23 +11,24 @@
 namespace fdtd {
 
 template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
     const std::string source = std::string(book_cl) + plain_cl, options = gpulab::real_option<T>();
     cl::Kernel h_kernel = gpulab::opencl_kernel(source, "update_h", options);
     cl::Kernel e_kernel = gpulab::opencl_kernel(source, "update_e", options);
-    const ClFields<T> start(p.start);
-    ClFields<T> field(p.start);
-    const Groups groups(h_kernel, p.nx(), p.ny(), watch);
+    const ClFields<T> start(book.start);
+    ClFields<T> field(book.start);
+    const Groups groups(h_kernel, book.nx(), book.ny(), watch);
     gpulab::set_args(e_kernel, g, field.u.data(), field.p.data(), field.q.data());
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            for (std::size_t step = 0; step < p.steps(); ++step) {
-                gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), source_value(p, step));
+            for (std::size_t step = 0; step < book.steps; ++step) {
+                gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), book.source(step));
                 // Two events are enough: the time runs from the first kernel to the last.
                 gpulab::enqueue(queue, h_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
                 gpulab::enqueue(queue, e_kernel, groups.global, groups.local,
-                                step + 1 == p.steps() ? events.add() : nullptr);
+                                step + 1 == book.steps ? events.add() : nullptr);
             }
         },
         [&](const cl::CommandQueue& queue) { copy(start, field, queue); }); // a fresh start: the steps overwrite it

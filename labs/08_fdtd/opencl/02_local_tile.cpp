@@ -13,22 +13,23 @@
 namespace fdtd {
 
 template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Book<T> g = book_of(p);
+    const BookProblem<T> book = book_of(p);
+    const Book<T>& g = book.g;
     cl::Kernel kernel =
         gpulab::opencl_kernel(std::string(book_cl) + local_tile_cl, "one_step",
                               fmt::format("{} -DLX={} -DLY={}", gpulab::real_option<T>(), Groups::x, Groups::y));
-    const ClFields<T> start(p.start);
-    ClFields<T> one(p.start), other(p);
-    const Groups groups(kernel, p.nx() + 1, p.ny() + 1, watch);
+    const ClFields<T> start(book.start);
+    ClFields<T> one(book.start), other(book.start.u.size());
+    const Groups groups(kernel, book.nx() + 1, book.ny() + 1, watch);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             ClFields<T>*from = &one, *to = &other;
-            for (std::size_t step = 0; step < p.steps(); ++step) {
+            for (std::size_t step = 0; step < book.steps; ++step) {
                 gpulab::set_args(kernel, g, from->u.data(), from->p.data(), from->q.data(), to->u.data(), to->p.data(),
-                                 to->q.data(), source_value(p, step));
+                                 to->q.data(), book.source(step));
                 // Two events are enough: the time runs from the first step to the last.
-                const bool timed = step == 0 || step + 1 == p.steps();
+                const bool timed = step == 0 || step + 1 == book.steps;
                 gpulab::enqueue(queue, kernel, groups.global, groups.local, timed ? events.add() : nullptr);
                 std::swap(from, to);
             }
@@ -37,7 +38,7 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, S
             copy(start, one, queue);
             gpulab::poisoning(other.u, other.p, other.q)(queue);
         });
-    (p.steps() % 2 == 1 ? other : one).copy_to(out.field);
+    (book.steps % 2 == 1 ? other : one).copy_to(out.field);
 }
 
 INSTANTIATE_RUNG(opencl_local_tile);

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "fdtd.hpp"
+#include "book.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -17,8 +17,8 @@ namespace fdtd {
 template <class T> struct ClFields {
     gpulab::ClBuffer<T> u, p, q, v;
 
-    explicit ClFields(const Problem<T>& problem)
-        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {}
+    /// A field to be computed, of so many numbers in each array.
+    explicit ClFields(std::size_t numbers, std::size_t layered = 0) : u(numbers), p(numbers), q(numbers), v(layered) {}
     explicit ClFields(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
     void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
 };

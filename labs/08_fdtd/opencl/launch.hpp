@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <string>
 
+#include "fdtd.hpp"
 #include "fields.hpp"
 #include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
@@ -72,7 +73,7 @@ template <class T, class Pass>
 void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, Stopwatch& watch, cl_int passes,
                   const Pass& pass) {
     const ClFields<T> start(p.start);
-    ClFields<T> one(p.start), other(p);
+    ClFields<T> one(p.start), other(p.array_size(), p.layered_size());
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {

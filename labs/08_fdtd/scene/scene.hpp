@@ -7,13 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace fdtd {
+#include "rules.hpp"
 
-/// Which three components of the field are computed.
-enum class Mode {
-    te, ///< TE_z: H_z, E_x, E_y
-    tm  ///< TM_z: E_z, H_x, H_y
-};
+namespace fdtd {
 
 /// A medium. Permittivity and permeability are relative to vacuum.
 struct Material {

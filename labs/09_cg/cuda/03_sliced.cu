@@ -6,7 +6,8 @@
 // each. ELL (lab 04) pads all rows to the longest of the whole matrix; here one long row lengthens its own slice only.
 //
 // Limit: memory; for small systems the launches.
-#include "fused.cuh"
+#define CG_FUSED_INCLUDED
+#include "02_fused.cu"
 #include "sliced.cuh"
 
 namespace cg {

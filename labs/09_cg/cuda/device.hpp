@@ -16,6 +16,12 @@
 
 namespace cg {
 
+/// Where the vectors are, for a kernel.
+template <class T> struct Vectors {
+    const T *b, *start, *inverse; ///< the right-hand side, x_0, and 1 / a_ii: null without Jacobi
+    T *x, *r, *p, *q;
+};
+
 /// The vectors on the device: of the whole system, or of a part.
 template <class T> struct DeviceVectors {
     explicit DeviceVectors(const Problem<T>& problem)
@@ -35,6 +41,7 @@ template <class T> struct DeviceVectors {
     }
     /// 1 / a_ii, or null without Jacobi.
     const T* weights() const { return jacobi ? inverse.data() : nullptr; }
+    Vectors<T> view() { return {b.data(), start.data(), weights(), x.data(), r.data(), p.data(), q.data()}; }
     /// Copies x out and checks all guard bands.
     void solution(std::vector<T>& out) const {
         out.resize(n);

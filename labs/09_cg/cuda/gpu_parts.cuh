@@ -55,16 +55,15 @@ public:
     void first_p() { next(true); }
     void multiply_inner() {
         each("spmv", "inner rows", [](Gpu& g) {
-            inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
-                                                                         g.part.inner_end, g.p.data(), g.q.data(),
-                                                                         g.partial.data(), g.state.data());
+            inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.inner_rows(), g.p.data(),
+                                                                         g.q.data(), g.partial.data(), g.state.data());
         });
     }
     void multiply_border() {
         each("spmv", "border rows", [](Gpu& g) {
-            border_kernel<<<g.border_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
-                g.inner_blocks, g.exchange, g.state.data());
+            border_kernel<<<g.border_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.inner_rows(), g.p.data(),
+                                                                           g.q.data(), g.partial.data(), g.inner_blocks,
+                                                                           g.exchange, g.state.data());
         });
     }
     void next_r() { residual(false); }
@@ -139,8 +138,7 @@ private:
     }
     void next(bool first) {
         each("next_x", "next x and p", [&](Gpu& g) {
-            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
-                                                                            g.p.data(), g.rows, first, g.exchange,
+            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.view(), g.rows, first, g.exchange,
                                                                             g.state.data(), g.state.history());
         });
     }

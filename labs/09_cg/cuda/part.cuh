@@ -26,6 +26,7 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
         exchange.parts = static_cast<unsigned>(own.parts), exchange.me = me;
     }
 
+    RowRange inner_rows() const { return {part.inner_begin, part.inner_end}; }
     /// One number per block of the product, or two per block of the other kernels.
     std::size_t partial_sums() const { return std::max(inner_blocks + border_blocks, 2 * residual_blocks); }
     /// Poisons all results, puts the start into place, and waits: before others write here.

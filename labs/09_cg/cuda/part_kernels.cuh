@@ -2,7 +2,7 @@
 /// The kernels of one GPU's part of a system. How data comes from other parts is not here but in devices/.
 ///
 /// What a kernel needs of other parts, and what it has for them, goes through an *exchange*, the device's half of a
-/// way: Slots (devices/slots.cuh), where copies bring the data before the kernel begins, or FlaggedSlots
+/// transport: Slots (devices/slots.cuh), where copies bring the data before the kernel begins, or FlaggedSlots
 /// (devices/flags.cuh), where kernels store it in the memory of other GPUs, and wait for it. Its members:
 ///
 ///     parts, me                        how many parts there are, and the number of this one
@@ -15,6 +15,7 @@
 ///     wait_for_halo()                  only in FlaggedSlots
 #pragma once
 
+#include "device.hpp"
 #include "sliced.cuh"
 #include "state.hpp"
 #include "steps.cuh"
@@ -28,11 +29,17 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
         out[k] = p[which[k]];
 }
 
-/// q = A p for the inner rows, `begin` to end - 1. @param partial one number per block
+/// Rows begin ... end - 1.
+struct RowRange {
+    std::size_t begin, end;
+};
+
+/// q = A p for the inner rows. @param partial one number per block
 template <class T>
-__global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end,
-                                                              const T* p, T* q, double* partial, const State* s) {
+__global__ void __launch_bounds__(block_threads)
+    inner_kernel(SlicedRows<T> a, RowRange inner_rows, const T* p, T* q, double* partial, const State* s) {
     if (s->stop) return;
+    const auto [begin, end] = inner_rows;
     T dot = 0;
     for (std::size_t i = begin + blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < end;
          i += gridDim.x * std::size_t{block_threads}) {
@@ -44,13 +51,14 @@ __global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, s
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
 }
 
-/// q = A p for the rows before `begin` and from `end` on, and p . q of all rows.
+/// q = A p for the rows before the inner ones and behind them, and p . q of all rows.
 /// @param partial the sums of inner_kernel's blocks, and behind them room for one number per block of this kernel
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    border_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
-                  unsigned inner_blocks, Exchange exchange, State* s) {
+    border_kernel(SlicedRows<T> a, RowRange inner_rows, const T* p, T* q, double* partial, unsigned inner_blocks,
+                  Exchange exchange, State* s) {
     if (s->stop) return;
+    const auto [begin, end] = inner_rows;
     const std::size_t rows = begin + (a.rows - end);
     T dot = 0;
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < rows;
@@ -75,14 +83,15 @@ constexpr int full_blocks = 1536 / block_threads;
 constexpr int full_blocks = 2048 / block_threads;
 #endif
 
-/// q = A p: first the inner rows, `begin` to end - 1, which need no halo, then the others. A multiprocessor has as many
+/// q = A p: first the inner rows, which need no halo, then the others. A multiprocessor has as many
 /// threads as it can have, so that many loads are under way.
 /// @tparam Exchange FlaggedSlots @param partial one number per block
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads, full_blocks)
-    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
-                             Exchange exchange, State* s) {
+    product_with_halo_kernel(SlicedRows<T> a, RowRange inner_rows, const T* p, T* q, double* partial, Exchange exchange,
+                             State* s) {
     if (s->stop) return;
+    const auto [begin, end] = inner_rows;
     const std::size_t inner = end - begin, border = a.rows - inner, stride = gridDim.x * std::size_t{block_threads};
     std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     T dot = 0;
@@ -129,8 +138,7 @@ __global__ void __launch_bounds__(block_threads)
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Exchange exchange, State* s,
-                     double* history) {
+    part_next_kernel(Vectors<T> v, std::size_t n, bool first, Exchange exchange, State* s, double* history) {
     if (!exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part)
@@ -139,12 +147,12 @@ __global__ void __launch_bounds__(block_threads)
     if (first) {
         for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
              i += gridDim.x * std::size_t{block_threads}) {
-            p[i] = inverse ? inverse[i] * r[i] : r[i];
-            send(i, p[i]);
+            v.p[i] = v.inverse ? v.inverse[i] * v.r[i] : v.r[i];
+            send(i, v.p[i]);
         }
     } else {
         const T beta = s->steepest ? T(0) : static_cast<T>(rho / s->rho);
-        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, n, send);
+        update_x_and_p(static_cast<T>(s->alpha), beta, v.r, v.inverse, v.x, v.p, n, send);
     }
     __syncthreads(); // all warps have read the state, so that a ticket of this block says so
     if (!is_last_block(&s->tickets)) return;

@@ -23,7 +23,7 @@ template <class T> double multiply_ms(int device, const Part<T>& part) {
     gpulab::watch_stream(watch, [&](cudaStream_t stream) {
         state.clear(stream);
         inner_kernel<<<static_cast<unsigned>(partial.size()), block_threads, 0, stream>>>(
-            matrix.view(), 0, part.rows(), p.data(), q.data(), partial.data(), state.data());
+            matrix.view(), RowRange{0, part.rows()}, p.data(), q.data(), partial.data(), state.data());
     });
     return watch.kernel().median;
 }
@@ -85,7 +85,7 @@ inline double units_times_clock(int device) {
     return static_cast<double>(units) * std::max(khz, 1);
 }
 
-/// A rung for several GPUs. @tparam Parts a way to exchange data, such as PeerCopies
+/// A rung for several GPUs. @tparam Parts a transport, such as PeerCopies
 template <class Parts, class T> void solve_on_gpus(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::vector<int> devices = part_gpus(problem);
     std::string note;

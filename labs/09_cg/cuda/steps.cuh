@@ -12,36 +12,23 @@ namespace cg {
 /// Rows whose loads a thread has under way together.
 inline constexpr int rows_at_once = 4;
 
-/// n rows in whole tiles; a tile has a row for each thread of a block.
-__device__ inline std::size_t whole_tiles(std::size_t n) {
-    return (n + block_threads - 1) / block_threads * block_threads;
-}
-/// The row of thread i < whole_tiles(n) of the grid, where i % block_threads is threadIdx.x. Backward, tile t becomes
-/// tile (last - t); within a tile the rows ascend, so that the threads of a warp read what lies side by side.
-/// @return n or more for a thread of the last tile that has no row
-__device__ inline std::size_t row_of(std::size_t i, std::size_t n, bool backward) {
-    return backward ? whole_tiles(n) - block_threads - i + 2 * threadIdx.x : i;
-}
-
 /// r -= alpha q, for n rows.
 /// @param inverse 1 / a_ii, or null without Jacobi @param rr,rho become this thread's shares of r . r and r . z
-/// @param backward whether from the last row to the first: only cuda_back_and_forth does that
 template <class T>
-__device__ void update_residual(T alpha, const T* q, const T* inverse, T* r, std::size_t n, T& rr, T& rho,
-                                bool backward = false) {
+__device__ void update_residual(T alpha, const T* q, const T* inverse, T* r, std::size_t n, T& rr, T& rho) {
     const std::size_t stride = gridDim.x * std::size_t{block_threads};
     rr = rho = 0;
-    for (std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x; first < whole_tiles(n);
+    for (std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x; first < n;
          first += rows_at_once * stride) {
         T residual[rows_at_once], product[rows_at_once], weight[rows_at_once];
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
-            const std::size_t i = row_of(first + k * stride, n, backward);
+            const std::size_t i = first + k * stride;
             if (i < n) residual[k] = r[i], product[k] = q[i], weight[k] = inverse ? inverse[i] : T(1);
         }
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
-            const std::size_t i = row_of(first + k * stride, n, backward);
+            const std::size_t i = first + k * stride;
             if (i >= n) continue;
             residual[k] -= alpha * product[k];
             r[i] = residual[k];
@@ -52,22 +39,22 @@ __device__ void update_residual(T alpha, const T* q, const T* inverse, T* r, std
 }
 
 /// x += alpha p, p = z + beta p: one pass, because both read p.
-/// @param done `done(i, p_i)` is called for every row with its new p @param backward as above
+/// @param done `done(i, p_i)` is called for every row with its new p
 template <class T, class Done>
 __device__ void update_x_and_p(T alpha, T beta, const T* r, const T* inverse, T* x, T* p, std::size_t n,
-                               const Done& done, bool backward = false) {
+                               const Done& done) {
     const std::size_t stride = gridDim.x * std::size_t{block_threads};
-    for (std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x; first < whole_tiles(n);
+    for (std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x; first < n;
          first += rows_at_once * stride) {
         T direction[rows_at_once], z[rows_at_once], solution[rows_at_once];
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
-            const std::size_t i = row_of(first + k * stride, n, backward);
+            const std::size_t i = first + k * stride;
             if (i < n) direction[k] = p[i], z[k] = inverse ? inverse[i] * r[i] : r[i], solution[k] = x[i];
         }
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
-            const std::size_t i = row_of(first + k * stride, n, backward);
+            const std::size_t i = first + k * stride;
             if (i >= n) continue;
             x[i] = solution[k] + alpha * direction[k];
             p[i] = z[k] + beta * direction[k];

@@ -1,6 +1,6 @@
 /// @file
-/// The method on several parts: begin() and iterate() stand here once. The other files of this folder are ways to send
-/// what the parts need of each other.
+/// The method on several parts: begin() and iterate(), for any *transport*, which sends what the parts need of each
+/// other. The other files of this folder are transports; that of rung 7 is in its file, with its loop written out.
 ///
 /// A *part* is a range of rows on one device, with the same range of every vector. Its p has more: behind its own
 /// elements lies the *halo*, the elements of other parts that its rows refer to. An iteration, from top to bottom:
@@ -25,12 +25,12 @@
 /// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
 /// part needs to be told when to stop. (Part 1 is drawn mirrored: its halo, too, lies behind its own elements.)
 ///
-/// A way is a class with these operations; on a first reading take PeerCopies. Every way defines send_halo() and
-/// receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own, which waits for
-/// the halo. The rest is in a base class:
+/// A transport is a class with these operations; on a first reading take PeerCopies. Every transport defines
+/// send_halo() and receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own,
+/// which waits for the halo. The rest is in a base class:
 ///
 ///     GpuParts (cuda/gpu_parts.cuh): alpha and beta stay on the GPUs, and the host only puts commands into streams
-///         PeerCopies   peer_copies.cuh                copies from GPU to GPU
+///         PeerCopies   cuda/07_devices.cu             copies from GPU to GPU
 ///         Stores       stores.cuh, flags.cuh          stores of the kernels
 ///         MpiOnGpu     mpi_gpu.cuh, mpi.hpp           MPI, through host memory
 ///         Nccl         nccl.cuh                       NCCL, from GPU to GPU

@@ -7,8 +7,7 @@
 ///   - The halo: ncclSend and ncclRecv with every neighbour. Between ncclGroupStart and ncclGroupEnd all of them become
 ///     one kernel. Without that, two ranks that send first would wait for each other for ever.
 ///   - The sums: ncclAllGather brings every rank's share into the same slots on all. (ncclAllReduce would add them up
-///   in
-///     an order that NCCL chooses.)
+///     in an order that NCCL chooses.)
 /// All ranks must make the same NCCL calls in the same order, else they wait for each other for ever. They do: all
 /// compute the same scalars and look at the state after the same launch, so they stop alike.
 #pragma once

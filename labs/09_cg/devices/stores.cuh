@@ -70,8 +70,7 @@ public:
         this->each("spmv", "product", [](Gpu& g) {
             ++g.exchange.step;
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
-                g.exchange, g.state.data());
+                g.matrix.view(), g.inner_rows(), g.p.data(), g.q.data(), g.partial.data(), g.exchange, g.state.data());
         });
     }
     bool share_pq() { return true; }

@@ -23,7 +23,7 @@ template <class T> struct Rank {
     std::function<void(Output<T>&)> result;
 };
 
-/// A rank with a part of one process. @tparam Parts a way to exchange data that has the functions of Rank
+/// A rank with a part of one process. @tparam Parts a transport that has the functions of Rank
 template <class Parts, class T, class... More> Rank<T> make_rank(const Problem<T>& problem, More&&... more) {
     const auto parts = std::make_shared<Parts>(problem, std::forward<More>(more)...);
     return {[=] { parts->reset(); }, [=] { parts->multiply(); }, [=](const auto& progress) { parts->solve(progress); },

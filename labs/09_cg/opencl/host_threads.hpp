@@ -19,7 +19,12 @@ class HostThreads {
 public:
     /// @param count of devices; the caller's thread works for the first one
     explicit HostThreads(std::size_t count) : errors_(count) {
-        for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+        try {
+            for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+        } catch (...) { // no more threads: those that wait must end
+            begin(nullptr);
+            throw;
+        }
     }
     ~HostThreads() { begin(nullptr); }
     HostThreads(const HostThreads&) = delete;

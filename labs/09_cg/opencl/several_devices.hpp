@@ -89,7 +89,7 @@ private:
     std::optional<HostThreads> threads_;
 };
 
-/// A rung for several OpenCL devices. @tparam Parts a way to exchange data, such as HostCopies
+/// A rung for several OpenCL devices. @tparam Parts a transport, such as HostCopies
 template <class T, class Parts>
 void solve_on_devices(Parts& parts, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     std::vector<ClPart<T>*> devices;

@@ -1,10 +1,10 @@
-// The program as a user runs it: its options, files and exit codes; and the hand-out against the variant table.
+// The program as a user runs it: the contract of all programs, and what is this lab's own.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,52 +18,105 @@
 #include "gpulab/device.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
-using gpulab::testing::names_of;
-using Words = std::set<std::string>;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("saxpy", SAXPY_PROGRAM);
 
 /// The rungs that fail their own test, which this file does not report again.
 gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
-    const auto sums = gpulab::testing::known_wrong(saxpy::variants(), [n](saxpy::Run* run) {
-        return saxpy::testing::first_fault(run, {100, n});
-    });
-    const auto distances = gpulab::testing::known_wrong(saxpy::distance_variants(), [n](saxpy::DistanceRun* run) {
-        return saxpy::testing::first_distance_fault(run, {100, n});
-    });
-    return [=](const std::string& variant, const std::string& device) {
-        return sums(variant, device) || distances(variant, device);
-    };
+    using gpulab::testing::known_wrong;
+    return gpulab::testing::any_of({known_wrong(saxpy::variants(),
+                                                [n](const auto& v) {
+                                                    return saxpy::testing::first_fault(v.run, {100, n});
+                                                }),
+                                    known_wrong(saxpy::distance_variants(), [n](const auto& v) {
+                                        return saxpy::testing::first_distance_fault(v.run, {100, n});
+                                    })});
 }
+
+/// What is wrong with the work of a result, or "".
+auto does(double bytes, double flops) {
+    return [=](const Json&, const Json& v) { return v["bytes"] == bytes && v["flops"] == flops ? "" : "other work"; };
+}
+
+/// What is wrong with the figures of a study that follow from a time, or with its reference, or "".
+std::string figures_fault(const Json& run) {
+    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks"},
+                                                           {"divergence", "cpu_divergence"},
+                                                           {"memories", "cpu_look_up"},
+                                                           {"alignment", "cpu_distances"}};
+    const auto other = references.find(run["study"]);
+    const std::string why =
+        gpulab::testing::reference_fault(run, other == references.end() ? "cpu_sequential" : other->second);
+    if (!why.empty()) return why;
+    const double n = run["problem"]["n"];
+    for (const auto& v : run["variants"]) {
+        if (v["status"] != "passed") continue;
+        const double ms = v["kernel_ms"]["median"];
+        const auto differs = [&](const char* name, double value) {
+            return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
+        };
+        if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
+        if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
+    }
+    return "";
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    using gpulab::testing::backends_of;
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = SAXPY_README,
+        .variants = gpulab::testing::names_of(saxpy::variants(), saxpy::distance_variants()),
+        .studies = saxpy::study_list(),
+        .options = "--n --op",
+        .smallest = "--n 1000",
+        .refusals = R"(
+            --n -5 | --n 0 | --n x | --n 1e15 | --n 2^70 | --n ''
+            --backend vulkan | --device cuda:77 | --repeat 0 | --frobnicate | --op multiply
+            --variant cpu_distances | --variant cpu_blocks,cpu_distances | --variant 'a\nb'
+            --variant cpu_blocks,opencl_raw --backend cpu
+            --study coalescing --variant cpu_blocks | --study coalescing --op distances
+            --study table-2-1 --n 1000 | --study growth --n 15 | --study thread-each --n 100
+            --study threads --backend opencl | --study thread-each --backend opencl
+            --study divergence --n 2^22 | --study memories --n 2^22 | --study alignment --n 6148914691236517205)",
+        .operations = {{"--n 10007 --repeat 2",
+                        {{"n", 10007}},
+                        backends_of(saxpy::variants()),
+                        "cpu_sequential",
+                        wrong_rungs(10007),
+                        does(12 * 10007, 2 * 10007)},
+                       {"--op distances --n 10007 --repeat 2",
+                        {{"n", 10007}, {"op", "distances"}},
+                        backends_of(saxpy::distance_variants()),
+                        "cpu_distances",
+                        wrong_rungs(10007),
+                        does(16 * 10007, 9 * 10007)}},
+        .study =
+            [](const std::string& name) {
+                gpulab::testing::StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
+                for (const auto& one : saxpy::study_list())
+                    if (one.name == name && one.takes.empty()) study.arguments = "";
+                if (name != "threads" && name != "thread-each") study.needs = {Backend::opencl, Backend::cuda};
+                return study;
+            },
+        .per_element = "ns_per_element",
+        .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
+        .growth = {{"--n 5000", 5, wrong_rungs(5000)}}}; // 16 ... 4096
+});
 } // namespace
 
-TEST_CASE("the README's ladder is the variant table") {
-    CHECK(gpulab::testing::variants_in_ladder(SAXPY_README) == names_of(saxpy::variants(), saxpy::distance_variants()));
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(SAXPY_README, gpulab::testing::names_of_studies(saxpy::study_list())) ==
-          Words{});
-}
-
-TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", names_of(saxpy::variants(), saxpy::distance_variants())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(saxpy::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--list", "--variant", "--backend", "--device", "--repeat", "--warmup", "--seed",
-                                     "--study", "--json", "--csv", "--help", "--n", "--op"}) == Words{});
-}
-
 #if !defined(_WIN32)
-TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept", "[opencl]") {
+TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept",
+          "[program][thorough]") {
     const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
     if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
     const gpulab::testing::ScratchFile file, json;
@@ -87,69 +140,14 @@ TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU
 }
 #endif
 
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    for (const std::string arguments : {"--n -5",
-                                        "--n 0",
-                                        "--n x",
-                                        "--n 1e15",
-                                        "--n 2^70",
-                                        "--variant cuda_nothing",
-                                        "--backend vulkan",
-                                        "--device cuda:77",
-                                        "--study nothing",
-                                        "--op multiply",
-                                        "--repeat 0",
-                                        "--frobnicate",
-                                        "stray",
-                                        "--variant cpu_distances",
-                                        "--csv /nonexistent/folder/x.csv",
-                                        "--n ''",
-                                        "--csv ''",
-                                        "--variant cpu_blocks,cpu_distances",
-                                        "--variant cpu_blocks,opencl_raw --backend cpu",
-                                        "--study coalescing --variant cpu_blocks",
-                                        "--study table-2-1 --n 1000",
-                                        "--study growth --n 15",
-                                        "--study coalescing --op distances",
-                                        "--study threads --backend opencl",
-                                        "--study thread-each --backend opencl",
-                                        "--study thread-each --n 100",
-                                        "--study divergence --n 2^22",
-                                        "--study memories --n 2^22",
-                                        "--study alignment --n 6148914691236517205",
-                                        "--variant 'a\nb'"}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-}
-
-TEST_CASE("a missing back end is an error only when it was requested by name") {
-    const int with_cuda = program("--n 1000 --backend cuda --repeat 1").exit_code;
-    CHECK((gpulab::devices(Backend::cuda).empty() ? with_cuda == 2 : with_cuda <= 1));
-    CHECK(program("--n 1000 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test reports
-}
-
-TEST_CASE("a full run passes every variant that can run, skips the others with reasons, and writes both files") {
-    const gpulab::testing::ScratchFile csv;
-    const auto run = program.results("--n 1000003 --repeat 2 --csv " + csv.path());
-    CHECK(run["lab"] == "saxpy");
-    CHECK(run["problem"]["n"] == 1000003);
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(saxpy::variants()));
-    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs(1000003)) == "");
-    for (const auto& v : run["variants"])
-        if (v["status"] == "passed") CHECK((v["bytes"] == 12 * 1000003 && v["flops"] == 2 * 1000003));
-    CHECK(csv.text().find("cpu_sequential") != std::string::npos);
-}
-
-TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
+TEST_CASE("a study that needs a device says why there is none of a back end that was named", "[program]") {
     if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
-    for (const std::string study : {"table-2-1", "coalescing"}) {
-        const std::string told = program("--study " + study + " --backend cuda").err;
-        CHECK(told.find(gpulab::why_no_devices(Backend::cuda)) != std::string::npos);
-    }
+    const std::string& why = gpulab::why_no_devices(Backend::cuda);
+    for (const std::string study : {"table-2-1", "coalescing"})
+        CHECK(program.refusal_fault("--study " + study + " --backend cuda", why) == "");
 }
 
-TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total beside it") {
+TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total beside it", "[program][thorough]") {
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) SKIP("no device");
     const gpulab::testing::ScratchFile json;
     const auto run = program("--study table-2-2 --repeat 2 --json " + json.path());
@@ -174,51 +172,6 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
     }
 }
 
-TEST_CASE("both operations run, and every study runs and writes a list of runs") {
-    const auto distances = program.results("--op distances --n 10007 --repeat 1");
-    CHECK(gpulab::testing::run_fault(distances, "cpu_distances", wrong_rungs(10007)) == "");
-    for (const auto& v : distances["variants"])
-        if (v["status"] == "passed") CHECK((v["bytes"] == 16 * 10007 && v["flops"] == 9 * 10007));
-    if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) {
-        CHECK(program("--study coalescing").exit_code == 2); // no device here has kernels to study
-        return;
-    }
-    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks"},
-                                                           {"divergence", "cpu_divergence"},
-                                                           {"memories", "cpu_look_up"},
-                                                           {"alignment", "cpu_distances"}};
-    const auto fault = [&](const nlohmann::json& run) -> std::string { // in what follows from the time
-        const auto other = references.find(run["study"]);
-        const std::string why =
-            gpulab::testing::reference_fault(run, other == references.end() ? "cpu_sequential" : other->second);
-        if (!why.empty()) return why;
-        const double n = run["problem"]["n"];
-        for (const auto& v : run["variants"]) {
-            if (v["status"] != "passed") continue;
-            const double ms = v["kernel_ms"]["median"];
-            const auto differs = [&](const char* name, double value) {
-                return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
-            };
-            if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
-            if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
-        }
-        return "";
-    };
-    for (const auto& study : saxpy::study_list()) {
-        if (study.name == "growth") continue; // see below
-        INFO(study.name);
-        CHECK(program.study_fault(study.name, study.takes.empty() ? "" : "--n 10007", 1, wrong_rungs(10007), fault) ==
-              "");
-    }
-}
-
-TEST_CASE("the study of growth has the time per element at each size") {
-    CHECK(program.growth_fault(
-              "--n 5000", "ns_per_element", 5, // 16 ... 4096
-              [](const auto& problem, const auto&) { return problem["n"].template get<double>(); },
-              wrong_rungs(5000)) == "");
-}
-
 namespace {
 /// What the kernels of a study were asked for, each once in a row.
 std::vector<std::tuple<unsigned, unsigned>> asked;
@@ -241,7 +194,7 @@ void noting_memory(saxpy::Memory memory, unsigned apart, const saxpy::Mixed& tab
 }
 } // namespace
 
-TEST_CASE("each row of a study times what the row says") {
+TEST_CASE("each row of a study times what the row says", "[program]") {
     using Asked = std::vector<std::tuple<unsigned, unsigned>>;
     const gpulab::testing::Environment three("GPULAB_CPU_THREADS", "3"), quick("GPULAB_TEST_CEILINGS", "quick");
     const saxpy::StudyKernels kernels = {noting,        noting,        noting,        noting,       noting,

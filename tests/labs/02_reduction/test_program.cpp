@@ -1,4 +1,4 @@
-// The program as a user meets it, and the hand-out against the variant tables.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -12,75 +12,83 @@
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
-using Words = std::set<std::string>;
+using Json = nlohmann::json;
 
 namespace {
 
 const gpulab::testing::Program program("reduction", REDUCTION_PROGRAM);
 
-Words all_variants() {
+std::set<std::string> all_variants() {
     return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::dot_variants<float>(),
                                      reduction::series_variants<float>(), reduction::scan_variants<float>());
 }
 
-/// Excuses the variants of one table that are wrong by their own test.
-/// @param fault `fault(run, back end, sizes)`
-template <class Table, class Fault>
-gpulab::testing::KnownWrong wrong_ones(const Table& table, std::size_t n, const Fault& fault) {
-    return gpulab::testing::known_wrong(table, [=](auto* run) {
-        const auto row = std::find_if(table.begin(), table.end(), [=](const auto& v) { return v.run == run; });
-        const bool one_block = row->name.ends_with("one_block");
-        return fault(run, row->backend, reduction::testing::Sizes{100, one_block ? std::min<std::size_t>(n, 1024) : n});
-    });
-}
-
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
 template <class T> gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
-    using reduction::testing::Sizes;
-    std::vector<gpulab::testing::KnownWrong> tables = {
-        wrong_ones(reduction::scan_variants<T>(), n, [](auto* run, Backend backend, const Sizes& sizes) {
-            return reduction::testing::first_scan_fault<T>(run, backend, sizes);
-        })};
-    if constexpr (std::is_floating_point_v<T>) {
-        tables.push_back(
-            wrong_ones(reduction::sum_variants<T>(), n, [](auto* run, Backend backend, const Sizes& sizes) {
-                return reduction::testing::first_fault<T>(run, backend, sizes);
-            }));
-        tables.push_back(
-            wrong_ones(reduction::dot_variants<T>(), n, [](auto* run, Backend backend, const Sizes& sizes) {
-                return reduction::testing::first_dot_fault<T>(run, backend, sizes);
-            }));
-        tables.push_back(
-            wrong_ones(reduction::series_variants<T>(), n, [](auto* run, Backend backend, const Sizes& sizes) {
-                return reduction::testing::first_series_fault<T>(run, backend, sizes);
-            }));
-    }
-    return [tables](const std::string& variant, const std::string& device) {
-        return std::any_of(tables.begin(), tables.end(), [&](const auto& wrong) { return wrong(variant, device); });
+    using gpulab::testing::known_wrong;
+    const auto sizes = [n](const auto& v) {
+        return reduction::testing::Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
     };
+    std::vector<gpulab::testing::KnownWrong> tables = {known_wrong(reduction::scan_variants<T>(), [=](const auto& v) {
+        return reduction::testing::first_scan_fault<T>(v.run, v.backend, sizes(v));
+    })};
+    if constexpr (std::is_floating_point_v<T>) {
+        tables.push_back(known_wrong(reduction::sum_variants<T>(), [=](const auto& v) {
+            return reduction::testing::first_fault<T>(v.run, v.backend, sizes(v));
+        }));
+        tables.push_back(known_wrong(reduction::dot_variants<T>(), [=](const auto& v) {
+            return reduction::testing::first_dot_fault<T>(v.run, v.backend, sizes(v));
+        }));
+        tables.push_back(known_wrong(reduction::series_variants<T>(), [=](const auto& v) {
+            return reduction::testing::first_series_fault<T>(v.run, v.backend, sizes(v));
+        }));
+    }
+    return gpulab::testing::any_of(tables);
 }
 
+const gpulab::testing::ProgramCases contract([] {
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = REDUCTION_README,
+        .variants = all_variants(),
+        .studies = reduction::study_list(),
+        .options = "--n --op --type --x",
+        .smallest = "--n 1000",
+        .refusals = R"(
+            --op product | --type half | --type int | --op dot --type int
+            --n -1 | --n 1.5 | --n 2^70 | --n ''
+            --op log --x -1 | --op log --x 2 | --op sum --x 0.5 | --op pi --x 0.5 | --study transfers --x 0.5
+            --op dot --variant cpu_sequential | --study transfers --variant opencl_dot
+            --study ladder --type int | --study ladder --op dot | --study transfers --op inclusive-scan
+            --study growth --n 15 | --study table-1-1 --n 1000
+            --study table-1-1 --backend opencl | --study table-1-1 --variant cpu_series
+            --study lost-update --n 0 | --study lost-update --n 2^25
+            --study lost-update --type double | --study lost-update --variant cpu_sequential)",
+        .operations = {{"--n 100003 --repeat 2",
+                        {{"n", 100003}},
+                        gpulab::testing::backends_of(reduction::sum_variants<float>()),
+                        "cpu_sequential",
+                        wrong_rungs<float>(100003)}},
+        .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
+            if (name == "table-1-1" || name == "lost-update") return std::nullopt;
+            return gpulab::testing::StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
+        },
+        .per_element = "ns_per_element",
+        .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
+        .growth = {{"--n 5000", 5, wrong_rungs<float>(4096)}, // from 16 on
+                   {"--n 64 --type double", 2, wrong_rungs<double>(64)}}};
+});
 } // namespace
 
-TEST_CASE("the README's ladders are the variant tables, and a name names one variant") {
-    CHECK(gpulab::testing::variants_in_ladder(REDUCTION_README) == all_variants());
+TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
     CHECK(all_variants().size() == reduction::sum_variants<float>().size() + reduction::dot_variants<float>().size() +
                                        reduction::series_variants<float>().size() +
                                        reduction::scan_variants<float>().size());
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(REDUCTION_README, gpulab::testing::names_of_studies(reduction::study_list())) ==
-          Words{});
-}
-
-TEST_CASE("the tables for float and double have the same rows") {
     const auto same = [](const auto& a, const auto& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
@@ -92,52 +100,7 @@ TEST_CASE("the tables for float and double have the same rows") {
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<int>()));
 }
 
-TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", all_variants()) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(reduction::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--n", "--op", "--type", "--x", "--variant", "--study", "--json", "--csv"}) ==
-          Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    for (const std::string arguments : {"--type int",
-                                        "--op dot --type int",
-                                        "--op product",
-                                        "--type half",
-                                        "--n -1",
-                                        "--n 1.5",
-                                        "--n 2^70",
-                                        "--op log --x -1",
-                                        "--op log --x 2",
-                                        "--variant cpu_nothing",
-                                        "--study nothing",
-                                        "--study ladder --type int",
-                                        "--study ladder --op dot",
-                                        "--study growth --n 15",
-                                        "--study transfers --x 0.5",
-                                        "--study table-1-1 --n 1000",
-                                        "--study table-1-1 --backend opencl",
-                                        "--study table-1-1 --variant cpu_series",
-                                        "--study lost-update --n 0",
-                                        "--study lost-update --n 2^25",
-                                        "--study lost-update --type double",
-                                        "--study lost-update --variant cpu_sequential",
-                                        "--study transfers --variant opencl_dot",
-                                        "--op sum --x 0.5",
-                                        "--op pi --x 0.5",
-                                        "--study transfers --op inclusive-scan",
-                                        "--op dot --variant cpu_sequential",
-                                        "--csv /no/such/folder/x.csv --backend cpu --n 10",
-                                        "--bad",
-                                        "stray",
-                                        "--csv ''",
-                                        "--n ''"}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-}
-
-TEST_CASE("every operation runs from the command line, also for n = 0") {
+TEST_CASE("every operation runs from the command line, also for n = 0", "[program]") {
     for (const std::string arguments :
          {"--n 1000", "--n 0 --type double", "--op dot --n 0", "--op dot --n 1000 --type double",
           "--op inclusive-scan --n 1000 --type int", "--op exclusive-scan --n 0", "--op pi --n 1000",
@@ -168,7 +131,7 @@ TEST_CASE("every operation runs from the command line, also for n = 0") {
     }
 }
 
-TEST_CASE("the table shows values in as many digits as tell two numbers of a type apart") {
+TEST_CASE("the table shows values in as many digits as tell two numbers of a type apart", "[program]") {
     for (const auto& [type, digits] : {std::pair("float", 9), {"double", 17}}) {
         const gpulab::testing::ScratchFile json;
         const auto run =
@@ -180,7 +143,7 @@ TEST_CASE("the table shows values in as many digits as tell two numbers of a typ
     }
 }
 
-TEST_CASE("the table of transfers has speed-ups and rates of both times") {
+TEST_CASE("the table of transfers has speed-ups and rates of both times", "[program]") {
     CHECK(reduction::text_of({{100, 1, 4, 8}, {1'000'000, 2, 0.5, 1}}) ==
           "                                                     speed-up            GFLOP/s\n"
           "       n sequential ms  kernel ms  total ms   kernel    total sequential   total\n"
@@ -188,84 +151,54 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times") {
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
 
-TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
-    const gpulab::testing::ScratchFile csv;
-    const auto run = program.results("--n 100003 --repeat 2 --csv " + csv.path());
-    CHECK(run["lab"] == "reduction");
-    CHECK(run["problem"]["n"] == 100003);
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(reduction::sum_variants<float>()));
-    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<float>(100003)) == "");
-    CHECK(csv.text().find("percent_of_ceiling") != std::string::npos);
-    CHECK(csv.text().find("cpu_threads_mutex") != std::string::npos);
-}
-
-TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1") {
+TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1", "[program]") {
     const auto check = [](const nlohmann::json& run, const std::string& reference) {
         CHECK(gpulab::testing::reference_fault(run, reference) == "");
         CHECK(run["variants"][0]["name"] == reference);
         CHECK(run["variants"][0]["speedup"] == 1.0);
     };
-    for (const auto& [arguments, reference] : {std::pair<std::string, std::string>("--n 100003", "cpu_sequential"),
-                                               {"--op dot --n 100003", "cpu_dot"},
-                                               {"--op pi --n 100003", "cpu_series"},
-                                               {"--op inclusive-scan --n 100003", "cpu_scan"}}) {
+    for (const auto& [arguments, reference] : {std::pair<std::string, std::string>("--n 1003", "cpu_sequential"),
+                                               {"--op dot --n 1003", "cpu_dot"},
+                                               {"--op pi --n 1003", "cpu_series"},
+                                               {"--op inclusive-scan --n 1003", "cpu_scan"}}) {
         INFO(arguments);
         check(program.results(arguments + " --backend cpu --repeat 3"), reference);
     }
-    check(program.results("--study ladder --n 100003 --backend cpu --repeat 3")[0], "cpu_sequential");
+    check(program.results("--study ladder --n 1003 --backend cpu --repeat 3")[0], "cpu_sequential");
 }
 
-TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
+TEST_CASE("a study that needs a device says why there is none of a back end that was named", "[program]") {
     if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
-    CHECK(program("--study transfers --backend cuda").err.find(gpulab::why_no_devices(Backend::cuda)) !=
-          std::string::npos);
+    CHECK(program.refusal_fault("--study transfers --backend cuda", gpulab::why_no_devices(Backend::cuda)) == "");
 }
 
-TEST_CASE("the ladder study writes a list of runs") {
-    CHECK(program.study_fault("ladder", "--n 100000", 1, wrong_rungs<float>(100000)) == "");
-}
-
-TEST_CASE("the study of growth has the time per element at each size") {
-    const auto elements = [](const nlohmann::json& problem, const auto&) { return problem["n"].get<double>(); };
-    CHECK(program.growth_fault("--n 5000", "ns_per_element", 5, elements, wrong_rungs<float>(4096)) ==
-          ""); // from 16 on
-    CHECK(program.growth_fault("--n 64 --type double", "ns_per_element", 2, elements, wrong_rungs<double>(64)) == "");
-}
-
-TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads up to all, with their efficiency") {
+TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads up to all, with their efficiency",
+          "[program][thorough]") {
     const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
     const auto runs = program.results("--study table-1-1 --repeat 1 --warmup 0");
-    const std::array<std::array<std::int64_t, 2>, 9> expected = {{{1'000'000, 1},
-                                                                  {1'000'000, 2},
-                                                                  {1'000'000, 3},
-                                                                  {10'000'000, 1},
-                                                                  {10'000'000, 2},
-                                                                  {10'000'000, 3},
-                                                                  {20'000'000, 1},
-                                                                  {20'000'000, 2},
-                                                                  {20'000'000, 3}}};
-    REQUIRE(runs.size() == expected.size());
+    REQUIRE(runs.size() == 9);
     const auto wrong = wrong_rungs<double>(1'000'003);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& problem = runs[i]["problem"];
-        CHECK(problem["terms"] == expected[i][0]);
-        CHECK(problem["threads"] == expected[i][1]);
+        const std::size_t threads = 1 + i % 3;
+        CHECK(problem["terms"] == std::array{1'000'000, 10'000'000, 20'000'000}[i / 3]);
+        CHECK(problem["threads"] == threads);
         CHECK(gpulab::testing::reference_fault(runs[i], "cpu_series") == "");
         REQUIRE(runs[i]["variants"].size() == 1);
         const auto& v = runs[i]["variants"][0];
         INFO(v.dump());
         CHECK((v["status"] == "passed" || wrong(v["name"], v["device"])));
         const double speedup = v["speedup"], efficiency = v["efficiency"];
-        CHECK(std::abs(efficiency * static_cast<double>(expected[i][1]) - speedup) <= 1e-12 * speedup);
+        CHECK(std::abs(efficiency * static_cast<double>(threads) - speedup) <= 1e-12 * speedup);
     }
 }
 
-TEST_CASE("what is lost of additions is what is missing from their number") {
+TEST_CASE("what is lost of additions is what is missing from their number", "[program]") {
     CHECK(reduction::lost(1000, 1000) == 0);
     CHECK(reduction::lost(1000, 990) == 10);
 }
 
-TEST_CASE("of unprotected additions any number may be lost, of atomic ones none") {
+TEST_CASE("of unprotected additions any number may be lost, of atomic ones none", "[program][thorough]") {
     for (const std::string n : {"1", "257", "1000003"}) {
         INFO(n);
         const auto runs = program.results("--study lost-update --repeat 2 --n " + n);

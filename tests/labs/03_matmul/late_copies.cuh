@@ -1,5 +1,5 @@
 /// @file
-/// The functions of labs/03_matmul/cuda/async_copy.cuh, but here a copy arrives as late as CUDA allows: when a wait
+/// The functions of gpulab/cuda/async_copy.cuh, but here a copy arrives as late as CUDA allows: when a wait
 /// asks for it, and never where none does. A kernel that reads before it has waited is forgiven by a GPU whose copies
 /// are fast; here it reads what stood there before, every time.
 #pragma once
@@ -47,17 +47,19 @@ __device__ inline void start_copy(float* to, const float* from, int floats) {
     t.copies[t.started++ % room] = {to, from, floats, t.groups};
 }
 
-__device__ inline void copy4_async(float* shared, const float* global, bool inside) {
-    start_copy(shared, inside ? global : nullptr, 1);
-}
-__device__ inline void copy16_async(float* shared, const float* global, bool inside) {
-    start_copy(shared, inside ? global : nullptr, 4);
+/// What code in namespace late finds as gpulab: these three functions, and of everything else the real one.
+namespace gpulab {
+using namespace ::gpulab;
+
+template <int bytes> __device__ void copy_async(float* shared, const float* global, bool inside) {
+    start_copy(shared, inside ? global : nullptr, bytes / 4);
 }
 __device__ inline void commit_copies() { ++this_thread().groups; }
 template <int pending> __device__ void wait_for_copies() {
     Thread& t = this_thread();
     while (t.arrived != t.started && t.copies[t.arrived % room].group < t.groups - pending) arrive(t);
 }
+} // namespace gpulab
 
 /// Forgets the copies of an earlier launch. Call before each.
 /// @pre the grid has at most most_threads threads

@@ -1,6 +1,6 @@
 #include "late_warp_tile.hpp"
 
-#include "cuda/async_copy.cuh"
+#include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
@@ -13,7 +13,8 @@ using matmul::Problem;
 using matmul::Stopwatch;
 } // namespace late
 
-// The lab's own kernels once more, in namespace late, where copy4_async() and the others are those of late_copies.cuh.
+// The lab's own kernels once more, in namespace late, where gpulab::copy_async() and the others are those of
+// late_copies.cuh.
 #define matmul late
 #include "cuda/09_pipeline.cu"
 #include "cuda/warp_tile.cuh"

@@ -1,8 +1,9 @@
-// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,8 +14,7 @@
 #include "gpulab/device.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
 
@@ -22,77 +22,79 @@ using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
 using gpulab::testing::ScratchFolder;
-using Words = std::set<std::string>;
+using gpulab::testing::StudyCase;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("spmv", SPMV_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 template <class T> gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(spmv::variants<T>(), [](spmv::Run<T>* run) {
+    return gpulab::testing::known_wrong(spmv::variants<T>(), [](const auto& v) {
         auto cases = spmv::testing::small_cases<T>();
         for (const char* const like : {"random:300x200:3-9", "random:1000:10", "powerlaw:100:16", "random:1600x100:1"})
             cases.push_back({like, gpulab::generate_matrix<T>(like, 42)});
-        return spmv::testing::first_fault<T>(run, cases);
+        return spmv::testing::first_fault<T>(v.run, cases);
     });
 }
 
 /// Whether the program ended well, or with 1: a variant is wrong, which its own test says.
 bool ran(const Outcome& outcome) { return outcome.exit_code == 0 || outcome.exit_code == 1; }
+
+/// A row whose sum is beyond a float.
+std::string long_row() {
+    std::string text = "%%MatrixMarket matrix coordinate real general\n1 20 20\n";
+    for (int j = 1; j <= 20; ++j) text += fmt::format("1 {} 3e38\n", j);
+    return text;
+}
+
+std::optional<StudyCase> study_of(const std::string& name) {
+    if (name == "kinds") return std::nullopt;
+    return StudyCase{"--rows 100", 5, wrong_rungs<float>(), [](const Json& run) -> std::string {
+                         const auto& p = run["problem"];
+                         if (!p.contains("row length")) return gpulab::testing::reference_fault(run, "cpu_sequential");
+                         const int length = p["row length"]; // 16 entries for each of the 100 rows, in whole rows
+                         return p["nonzeros"] == std::max(1600 / length, 1) * length ? "" : "another number of entries";
+                     }};
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    const std::string head = "%%MatrixMarket matrix coordinate real general\n";
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = SPMV_README,
+        .variants = names_of(spmv::variants<float>()),
+        .studies = spmv::study_list(),
+        .options = "--matrix --generate --write --type --rows --x --y",
+        .smallest = "--generate lecture",
+        .refusals = R"(
+            --generate nothing | --generate laplace2d:0 | --generate random:5:9 | --generate laplace2d:1e6
+            --generate powerlaw:1000:2:1.001 | --generate banded:2e9:2e9
+            --generate random:2e9:1000 : this problem needs
+            --matrix /nonexistent.mtx | --matrix / | --matrix /dev/zero | --matrix '' | --type half
+            --matrix broken : spmv: broken:3: column 3 is not in 1 ... 2
+            --matrix announced : spmv: announced:3: the file ends after 1 of 2000000000 entries
+            --matrix beyond --backend cpu : spmv: beyond: the sum of row 1
+            --generate lecture --matrix broken | --generate lecture --write /nonexistent/folder/x.mtx
+            --generate lecture --write o.mtx --csv ./o.mtx
+            --rows 100 | --rows 1 --study formats | --study formats --generate lecture
+            --study formats --matrix x.mtx | --study row-length --write x.mtx)",
+        .files = {{"broken", head + "2 2 1\n1 3 1\n"},
+                  {"announced", head + "2 2 2000000000\n1 1 1\n"}, // taken at its word it would be too large
+                  {"beyond", long_row()}},
+        .operations = {}, // see below: they have a matrix from a file
+        .study = study_of,
+        .per_element = "ns_per_nonzero",
+        .elements =
+            [](const Json& problem, const Json&) {
+                const double side = std::sqrt(problem["rows"].get<double>());
+                return 5 * side * side - 4 * side; // a point has no neighbour outside the grid
+            },
+        .growth = {{"--rows 300", 4, wrong_rungs<float>()}, {"--rows 4 --type double", 1, wrong_rungs<double>()}}};
+});
 } // namespace
 
-TEST_CASE("the README's ladder is the variant table") {
-    CHECK(gpulab::testing::variants_in_ladder(SPMV_README) == names_of(spmv::variants<float>()));
-    CHECK(names_of(spmv::variants<double>()) == names_of(spmv::variants<float>()));
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(SPMV_README, gpulab::testing::names_of_studies(spmv::study_list())) == Words{});
-}
-
-TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", names_of(spmv::variants<float>())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(spmv::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--matrix", "--generate", "--write", "--type", "--rows", "--study", "--json"}) ==
-          Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    const ScratchFile file;
-    file.write("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n");
-    const std::string& broken = file.path();
-    for (const std::string& arguments : {std::string("--generate nothing"),
-                                         std::string("--generate laplace2d:0"),
-                                         std::string("--generate random:5:9"),
-                                         std::string("--generate laplace2d:1e6"),
-                                         std::string("--matrix /nonexistent.mtx"),
-                                         std::string("--matrix /"),
-                                         "--matrix " + broken,
-                                         std::string("--type half"),
-                                         std::string("--rows 1 --study formats"),
-                                         std::string("--study nothing"),
-                                         std::string("--matrix /dev/zero"),
-                                         std::string("--matrix ''"),
-                                         std::string("--generate lecture --write o.mtx --csv ./o.mtx"),
-                                         std::string("--generate powerlaw:1000:2:1.001"),
-                                         "--generate lecture --matrix " + broken,
-                                         std::string("--rows 100"),
-                                         std::string("--study formats --generate lecture"),
-                                         std::string("--study formats --matrix x.mtx"),
-                                         std::string("--study row-length --write x.mtx"),
-                                         std::string("--generate random:2e9:1000"),
-                                         std::string("--generate banded:2e9:2e9"),
-                                         std::string("--variant cuda_nothing"),
-                                         std::string("--backend vulkan"),
-                                         std::string("--generate lecture --write /nonexistent/folder/x.mtx"),
-                                         std::string("stray")}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-    CHECK(program("--matrix " + broken).err == "spmv: " + broken + ":3: column 3 is not in 1 ... 2\n");
-}
-
-TEST_CASE("memory is counted before it is taken: entries, rows, columns and vectors") {
+TEST_CASE("memory is counted before it is taken: entries, rows, columns and vectors", "[program]") {
     const auto grows = [](gpulab::MatrixSize more, double device, double host) {
         const auto base = spmv::memory_need<double>({1000, 1000, 1000});
         const auto need = spmv::memory_need<double>({1000 + more.rows, 1000 + more.columns, 1000 + more.nonzeros});
@@ -101,38 +103,21 @@ TEST_CASE("memory is counted before it is taken: entries, rows, columns and vect
     CHECK(grows({0, 0, 1000}, 16e3, 24e3)); // an entry of COO; one of CSR and its copy in another format
     CHECK(grows({1000, 0, 0}, 12e3, 32e3)); // an offset and an element of y; y, the reference and its scale
     CHECK(grows({0, 1000, 0}, 8e3, 24e3));  // an element of x; two offsets of CSC
-    const Outcome outcome = program("--generate random:2e9:1000");
-    CHECK(outcome.err.find("this problem needs") != std::string::npos);
-    // The header of a small file may announce much; believing it would refuse, or take, too much.
-    const ScratchFile mtx;
-    mtx.write("%%MatrixMarket matrix coordinate real general\n2 2 2000000000\n1 1 1\n");
-    CHECK(program("--matrix " + mtx.path()).err ==
-          "spmv: " + mtx.path() + ":3: the file ends after 1 of 2000000000 entries\n");
 }
 
-TEST_CASE("row sums beyond the type are bad input, not a wrong result") {
-    const ScratchFile mtx;
-    mtx.write("%%MatrixMarket matrix coordinate real general\n1 20 20\n" + [] {
-        std::string entries;
-        for (int j = 1; j <= 20; ++j) entries += "1 " + std::to_string(j) + " 3e38\n";
-        return entries;
-    }());
-    CHECK(program.refusal_fault("--backend cpu --matrix " + mtx.path()) == "");
-    CHECK(
-        program("--backend cpu --matrix " + mtx.path()).err.starts_with("spmv: " + mtx.path() + ": the sum of row 1"));
-    CHECK(ran(program("--backend cpu --repeat 1 --type double --matrix " + mtx.path())));
-}
-
-TEST_CASE("a row that sums to infinity, or to NaN, is right") {
+TEST_CASE("a row that sums to infinity, or to NaN, is right, and so is one beyond a float in double", "[program]") {
     const ScratchFile mtx;
     const std::string head = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 ";
+    mtx.write(long_row());
+    CHECK(ran(program("--backend cpu --repeat 1 --type double --matrix " + mtx.path())));
     mtx.write(head + "inf\n");
     CHECK(program("--backend cpu --repeat 1 --matrix " + mtx.path()).exit_code == 0);
     mtx.write(head + "nan\n");
     CHECK(program("--repeat 1 --matrix " + mtx.path()).exit_code == 0);
 }
 
-TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says which variant computed it") {
+TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says which variant computed it",
+          "[program]") {
     const ScratchFile a, x, y;
     a.write("%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 2\n1 3 -1\n2 2 0.1\n2 3 nan\n");
     const auto run = [&](const std::string& numbers, const std::string& more) {
@@ -154,7 +139,8 @@ TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says 
     }
 }
 
-TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and its product with ones is 3 7 5") {
+TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and its product with ones is 3 7 5",
+          "[program]") {
     const Outcome outcome = program("--generate lecture --variant cpu_sequential --repeat 1");
     CHECK(ran(outcome));
     CHECK(outcome.out.starts_with("spmv: matrix = lecture, type = float, rows = 3, columns = 4, nonzeros = 5\n"
@@ -191,7 +177,7 @@ TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and it
                     "bins                292 bytes       60.33 % of dense\n\n") != std::string::npos);
 }
 
-TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes") {
+TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes", "[program]") {
     const ScratchFolder folder;
     const std::string packed = folder.path("a.mtx.gz"), plain = folder.path("a.mtx"), again = folder.path("b.mtx");
     REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + packed).exit_code == 0);
@@ -210,70 +196,43 @@ TEST_CASE("a matrix is written compressed, and read compressed, through links an
     CHECK(program.refusal_fault("--matrix " + packed + " --write " + folder.path("link")) == "");
 }
 
-TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it") {
-    const ScratchFile json, mtx;
-    for (const std::string type : {"float", "double"}) {
+TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it", "[program]") {
+    const ScratchFolder folder;
+    const auto check = [&]<class T>(T, const std::string& type) {
         INFO(type);
-        REQUIRE(ran(program("--generate random:300x200:3-9 --backend cpu --repeat 1 --write " + mtx.path() +
-                            " --type " + type)));
-        const Outcome outcome =
-            program("--matrix " + mtx.path() + " --repeat 2 --json " + json.path() + " --type " + type);
+        const gpulab::testing::Program here = program.in(folder);
+        REQUIRE(ran(here("--generate random:300x200:3-9 --backend cpu --repeat 1 --write a.mtx --type " + type)));
+        const Outcome outcome = here("--matrix a.mtx --repeat 2 --json j --type " + type);
         REQUIRE(ran(outcome));
-        CHECK(outcome.out.find("read " + mtx.path() + ": ") != std::string::npos); // and how fast
-        const auto run = json.json();
-        CHECK(run["lab"] == "spmv");
-        CHECK(run["problem"]["matrix"] == mtx.path());
-        CHECK(run["problem"]["type"] == type);
-        CHECK(run["problem"]["rows"] == 300);
-        CHECK(run["problem"]["columns"] == 200);
-        const auto matrix = gpulab::generate_matrix<double>("random:300x200:3-9", 42);
-        CHECK(run["problem"]["nonzeros"] == matrix.nonzeros());
-        const spmv::FormatBytes f = type == "double"
-                                        ? spmv::format_bytes(matrix)
-                                        : spmv::format_bytes(gpulab::generate_matrix<float>("random:300x200:3-9", 42));
+        CHECK(outcome.out.find("read a.mtx: ") != std::string::npos); // and how fast
+        const Json run = folder.json("j");
+        const auto matrix = gpulab::generate_matrix<T>("random:300x200:3-9", 42);
+        for (const auto& [name, value] :
+             Json{{"matrix", "a.mtx"}, {"type", type}, {"rows", 300}, {"columns", 200}, {"nonzeros", matrix.nonzeros()}}
+                 .items())
+            CHECK(run["problem"][name] == value);
+        const spmv::FormatBytes f = spmv::format_bytes(matrix);
         const std::map<std::string, double> bytes = {{"csr", f.csr}, {"coo", f.coo},   {"csc", f.csc},
                                                      {"ell", f.ell}, {"dia", f.dia},   {"hyb", f.hyb},
                                                      {"jds", f.jds}, {"bcsr", f.bcsr}, {"bins", f.bins}};
-        CHECK(run["variants"].size() == gpulab::testing::rows_of(spmv::variants<float>()));
-        CHECK(gpulab::testing::run_fault(run, "cpu_sequential",
-                                         type == "float" ? wrong_rungs<float>() : wrong_rungs<double>()) == "");
+        CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(spmv::variants<T>())));
+        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<T>()) == "");
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") CHECK(v["format_bytes"] == bytes.at(v["format"]));
-    }
-}
-
-TEST_CASE("the study of growth has the time per non-zero at each size") {
-    const auto nonzeros = [](const nlohmann::json& problem, const auto&) {
-        const auto side = std::sqrt(problem["rows"].get<double>());
-        return 5 * side * side - 4 * side; // a point has no neighbour outside the grid
     };
-    CHECK(program.growth_fault("--rows 300", "ns_per_nonzero", 4, nonzeros, wrong_rungs<float>()) == "");
-    CHECK(program.growth_fault("--rows 4 --type double", "ns_per_nonzero", 1, nonzeros, wrong_rungs<double>()) == "");
+    check(float{}, "float");
+    check(double{}, "double");
+    CHECK(names_of(spmv::variants<double>()) == names_of(spmv::variants<float>()));
 }
 
-TEST_CASE("every study runs and writes a list of runs") {
-    for (const auto& study : spmv::study_list()) {
-        if (study.name == "growth") continue; // see above
-        INFO(study.name);
-        const auto fault = [](const nlohmann::json& run) -> std::string {
-            const auto& p = run["problem"];
-            if (!p.contains("row length")) return gpulab::testing::reference_fault(run, "cpu_sequential");
-            const int length = p["row length"]; // 16 entries for each of the 100 rows, in whole rows of this length
-            return p["nonzeros"] == std::max(1600 / length, 1) * length ? "" : "another number of non-zeros";
-        };
-        CHECK(program.study_fault(study.name, "--rows 100", 5, wrong_rungs<float>(), fault) == "");
-    }
-}
-
-TEST_CASE("the study of kinds has twenty matrices, at least one from each generator") {
-    const ScratchFile json;
-    REQUIRE(ran(program("--study kinds --rows 100 --backend cpu --repeat 1 --json " + json.path())));
+TEST_CASE("the study of kinds has twenty matrices, at least one from each generator", "[program][thorough]") {
     std::set<std::string> matrices, kinds;
-    for (const auto& run : json.json()) {
+    CHECK(program.study_fault("kinds", "--rows 100", 20, wrong_rungs<float>(), [&](const Json& run) {
         const std::string matrix = run["problem"]["matrix"];
         matrices.insert(matrix);
         kinds.insert(matrix.substr(0, matrix.find(':')));
-    }
+        return gpulab::testing::reference_fault(run, "cpu_sequential");
+    }) == "");
     CHECK(matrices.size() == 20);
     std::set<std::string> generators; // "lecture | laplace2d:N or NXxNY | ..."
     std::istringstream help(gpulab::generator_help);
@@ -283,6 +242,6 @@ TEST_CASE("the study of kinds has twenty matrices, at least one from each genera
     CHECK(kinds == generators);
 }
 
-TEST_CASE("megabytes per second of a file are its bytes and the seconds") {
+TEST_CASE("megabytes per second of a file are its bytes and the seconds", "[program]") {
     CHECK(spmv::rate_text("read", "a.mtx", 1.5e6, 0.0125) == "read a.mtx: 1.5 MB in 0.013 s, 120 MB/s");
 }

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "as_csr.hpp"
 #include "checks.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/sparse/convert.hpp"
@@ -23,6 +24,7 @@
 
 using gpulab::Coo;
 using gpulab::Csr;
+using spmv::testing::as_csr;
 
 TEMPLATE_TEST_CASE("the lecture's 3 x 4 matrix has the arrays that the lecture prints", "", float, double) {
     const Csr<TestType> m = gpulab::lecture_example<TestType>();
@@ -172,7 +174,7 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
         INFO(c.name);
         const bool sorted = c.name.find("unsorted") == std::string::npos;
         REQUIRE_NOTHROW(gpulab::check_structure(c.matrix));
-        const auto back = gpulab::to_csr(gpulab::to_csc(c.matrix));
+        const auto back = as_csr(gpulab::to_csc(c.matrix));
         CHECK_NOTHROW(gpulab::check_structure(back));
         if (c.name.find("shuffled") != std::string::npos) {
             CHECK(gpulab::to_csr(gpulab::to_coo(c.matrix)) == back); // both sort
@@ -185,16 +187,16 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
         }
         try {
             const auto ell = gpulab::to_ell(c.matrix);
-            CHECK(gpulab::to_csr(ell) == c.matrix);
+            CHECK(as_csr(ell) == c.matrix);
         } catch (const gpulab::Unsupported&) {
             CHECK((c.name.find("dense") != std::string::npos || c.name.find("power law") != std::string::npos));
         }
-        CHECK(gpulab::to_csr(gpulab::to_hyb(c.matrix)) == c.matrix);
-        CHECK(gpulab::to_csr(gpulab::to_jds(c.matrix)) == c.matrix);
-        CHECK(gpulab::to_csr(gpulab::to_bcsr(c.matrix)) == back); // sorted
+        CHECK(as_csr(gpulab::to_hyb(c.matrix)) == c.matrix);
+        CHECK(as_csr(gpulab::to_jds(c.matrix)) == c.matrix);
+        CHECK(as_csr(gpulab::to_bcsr(c.matrix)) == back); // sorted
         try {
             const auto dia = gpulab::to_dia(c.matrix);
-            CHECK(gpulab::to_csr(dia) == back);
+            CHECK(as_csr(dia) == back);
         } catch (const gpulab::Unsupported&) {
             CHECK(c.matrix.rows + c.matrix.columns > 2000); // only then more than a million slots
         }
@@ -220,10 +222,10 @@ TEMPLATE_TEST_CASE("the bytes of a format are known before the conversion", "", 
 TEST_CASE("DIA and BCSR have one place for entries at the same position, and add them up") {
     const Csr<double> m{2, 3, {0, 3, 5}, {1, 1, 2, 0, 2}, {1, 2, 4, 0, 8}}; // 1 and 2 at one place, a stored 0
     const Csr<double> added{2, 3, {0, 2, 3}, {1, 2, 2}, {3, 4, 8}};
-    CHECK(gpulab::to_csr(gpulab::to_dia(m)) == added);
-    CHECK(gpulab::to_csr(gpulab::to_bcsr(m)) == added);
-    CHECK(gpulab::to_csr(gpulab::to_hyb(m)) == m);
-    CHECK(gpulab::to_csr(gpulab::to_jds(m)) == m);
+    CHECK(as_csr(gpulab::to_dia(m)) == added);
+    CHECK(as_csr(gpulab::to_bcsr(m)) == added);
+    CHECK(as_csr(gpulab::to_hyb(m)) == m);
+    CHECK(as_csr(gpulab::to_jds(m)) == m);
 }
 
 TEST_CASE("entries of COO may come in any order, and those at the same position add up") {

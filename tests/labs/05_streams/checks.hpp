@@ -23,7 +23,6 @@ struct Case {
     int channels;
     std::size_t streams;
     unsigned work;
-    double mapped_share = 0.10;
     unsigned mapped_blocks = 32;
 };
 
@@ -69,28 +68,25 @@ inline const std::vector<Case>& heaviest_cases() {
     return cases;
 }
 
-/// Rows shared between copies and a kernel that works in host memory: none, some, and all for the kernel. With one
-/// block that kernel takes milliseconds for the largest image, so that a pass that does not wait for it gives a wrong
-/// answer.
+/// A kernel of few blocks that works in host memory. With one block it takes milliseconds for the largest image, so
+/// that a pass that does not wait for it gives a wrong answer.
 inline const std::vector<Case>& mapped_cases() {
-    static const std::vector<Case> cases = {{33, 31, 3, 7, 0, 0.0, 1},    {33, 31, 3, 7, 1, 0.5, 1},
-                                            {33, 31, 3, 7, 0, 1.0, 2},    {1, 2, 1, 2, 0, 0.5, 1},
-                                            {1, 1, 1, 1, 0, 1.0, 1},      {961, 21, 4, 3, 3, 0.9, 2},
-                                            {3840, 600, 4, 2, 3, 1.0, 1}, {3840, 600, 4, 2, 0, 0.95, 1}};
+    static const std::vector<Case> cases = {{33, 31, 3, 7, 0, 1},    {33, 31, 3, 7, 1, 1},   {33, 31, 3, 7, 0, 2},
+                                            {1, 2, 1, 2, 0, 1},      {1, 1, 1, 1, 0, 1},     {961, 21, 4, 3, 3, 2},
+                                            {3840, 600, 4, 2, 3, 1}, {3840, 600, 4, 2, 0, 1}};
     return cases;
 }
 
-/// Options crossed with each other: width, height, channels, streams, work, the share of mapped rows and the blocks
-/// that process them.
+/// Options crossed with each other: width, height, channels, streams, work, and the blocks of a kernel that works in
+/// host memory.
 inline std::vector<Case> cases_in_pairs() {
     const std::vector<std::size_t> widths = {1, 5, 64, 961}, heights = {1, 7, 64, 217}, streams = {1, 3, 6, 64};
     const std::vector<unsigned> works = {0, 1, 3, 255}, blocks = {1, 2, 32};
-    const std::vector<double> shares = {0, 0.1, 0.5, 1};
     std::vector<Case> list;
-    for (const auto& row : gpulab::testing::all_pairs(
-             {widths.size(), heights.size(), 4, streams.size(), works.size(), shares.size(), blocks.size()}))
+    for (const auto& row :
+         gpulab::testing::all_pairs({widths.size(), heights.size(), 4, streams.size(), works.size(), blocks.size()}))
         list.push_back({widths[row[0]], heights[row[1]], static_cast<int>(row[2]) + 1, streams[row[3]], works[row[4]],
-                        shares[row[5]], blocks[row[6]]});
+                        blocks[row[5]]});
     return list;
 }
 
@@ -105,19 +101,14 @@ inline const std::vector<Case>& small_cases() {
 /// For compute-sanitizer: a block and a ragged one, rows that begin at any address, and grids that stride twice and end
 /// ragged: one block beyond 8 KiB, cuda_polling's beyond 1 MiB.
 inline const std::vector<Case>& sanitizer_cases() {
-    static const std::vector<Case> cases = {{1, 1, 4, 1, 0},
-                                            {5, 7, 3, 3, 1},
-                                            {1025, 2, 4, 2, 0, 0.5, 1},
-                                            {33, 64, 2, 8, 1, 0.5},
-                                            {1041, 4, 4, 2, 1, 0.5, 1},
-                                            {1025, 257, 4, 1, 0}};
+    static const std::vector<Case> cases = {{1, 1, 4, 1, 0},   {5, 7, 3, 3, 1},       {1025, 2, 4, 2, 0, 1},
+                                            {33, 64, 2, 8, 1}, {1041, 4, 4, 2, 1, 1}, {1025, 257, 4, 1, 0}};
     return cases;
 }
 
 inline Problem problem_of(const Case& c) {
     Problem p{random_image(c.width, c.height, c.channels, gpulab::testing::seed + c.width + c.height), c.work,
               c.streams};
-    p.mapped_share = c.mapped_share;
     p.mapped_blocks = c.mapped_blocks;
     return p;
 }
@@ -240,18 +231,16 @@ inline std::string mark_fault(Run* run) {
 }
 
 /// Images and strips of as many bytes and rows as the variant's tiles, and of one more and one less.
-/// @param p the problem with which the variant named them; its mapped_share and mapped_blocks are used here too
+/// @param p the problem with which the variant named them; its mapped_blocks are used here too
 inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, std::size_t largest, const Problem& p) {
     std::vector<Case> cases;
     const auto add = [&](std::size_t width, std::size_t height, int channels, std::size_t streams, unsigned work) {
-        if (width > 0 && height > 0)
-            cases.push_back({width, height, channels, streams, work, p.mapped_share, p.mapped_blocks});
+        if (width > 0 && height > 0) cases.push_back({width, height, channels, streams, work, p.mapped_blocks});
     };
     for (const std::size_t bytes : gpulab::testing::sizes_next_to(tiles, largest, "bytes")) {
         const int channels = bytes % 4 == 0 ? 4 : bytes % 3 == 0 ? 3 : bytes % 2 == 0 ? 2 : 1;
-        add(bytes, 1, 1, 1, 1); // as the only strip
-        add(bytes / static_cast<std::size_t>(channels), 2, channels, 2,
-            0); // as two strips, or a strip and a mapped row
+        add(bytes, 1, 1, 1, 1);                                             // as the only strip
+        add(bytes / static_cast<std::size_t>(channels), 2, channels, 2, 0); // as two strips
     }
     for (const std::size_t rows : gpulab::testing::sizes_next_to(tiles, largest, "rows")) {
         add(5, rows, 3, p.streams, 0);
@@ -277,7 +266,7 @@ inline std::string manners_fault(Run* run, gpulab::Backend backend, const Proble
     return gpulab::testing::reset_fault(pixels_of, out.pixels);
 }
 
-/// A problem with small grids, half of whose rows are mapped.
-inline Problem small_grids() { return problem_of({64, 50, 4, 6, 0, 0.5, 3}); }
+/// A problem with small grids.
+inline Problem small_grids() { return problem_of({64, 50, 4, 6, 0, 3}); }
 
 } // namespace streams::testing

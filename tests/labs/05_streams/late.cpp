@@ -48,7 +48,7 @@ std::vector<Kind> stop() {
 } // namespace late
 
 std::string late_fault(Run* run, gpulab::Backend backend) {
-    const Problem p = problem_of({61, 13, 3, 4, 0, 0.25, 1});
+    const Problem p = problem_of({61, 13, 3, 4, 0, 1});
     const auto commands = [&](int passes) {
         Output out{std::vector<unsigned char>(p.bytes()), {}};
         Stopwatch watch(0, passes);

@@ -1,17 +1,15 @@
-// The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <catch2/catch_test_macros.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/image/image.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "runs.hpp"
 #include "streams.hpp"
 #include "studies.hpp"
@@ -20,86 +18,74 @@ using gpulab::Backend;
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
-using Words = std::set<std::string>;
+using gpulab::testing::StudyCase;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("streams", STREAMS_PROGRAM);
 
 /// The rungs that their own tests find wrong, which are excused here.
 gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(streams::variants(), [](streams::Run* run) {
+    return gpulab::testing::known_wrong(streams::variants(), [](const auto& v) {
         using namespace streams::testing;
-        std::string fault = by_hand_fault(run);
-        if (fault.empty()) fault = first_fault(run, {{301, 103, 3, 4, 2}, {67, 41, 4, 12, 0}, {67, 41, 4, 12, 256}});
-        return fault.empty() ? first_fault(run, small_cases()) : fault;
+        std::string fault = by_hand_fault(v.run);
+        if (fault.empty()) fault = first_fault(v.run, {{301, 103, 3, 4, 2}, {67, 41, 4, 12, 0}, {67, 41, 4, 12, 256}});
+        return fault.empty() ? first_fault(v.run, small_cases()) : fault;
     });
 }
+
+std::optional<StudyCase> study_of(const std::string& name) {
+    static const std::map<std::string, std::vector<int>> sweeps = {{"streams", {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}},
+                                                                   {"work", {0, 4, 16, 32, 64, 128, 256}}};
+    const auto sweep = sweeps.find(name);
+    const auto fault = [=, at = std::size_t{0}](const Json& run) mutable -> std::string {
+        if (sweep != sweeps.end() && (at >= sweep->second.size() || run["problem"][name] != sweep->second[at++]))
+            return "another row";
+        return gpulab::testing::reference_fault(run, "cpu_sequential");
+    };
+    return StudyCase{"--width 67 --height 41", sweep == sweeps.end() ? 1 : sweep->second.size(), wrong_rungs(), fault};
+}
+
+std::string png(const gpulab::Image& image) {
+    const ScratchFile file;
+    gpulab::OutputFile output(file.path());
+    gpulab::write_png(output, image);
+    return file.text();
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = STREAMS_README,
+        .variants = names_of(streams::variants()),
+        .studies = streams::study_list(),
+        .options = "--input --output --width --height --channels --work --streams --trace --lanes",
+        .smallest = "--width 16 --height 16",
+        .refusals = R"(
+            --streams 0 | --streams 65 | --streams x | --height 0 | --width -1 | --channels 5 | --work -1
+            --width 16Mi --height 16Mi
+            --input /nonexistent.png | --input broken | --input /dev/zero | --input ''
+            --output /nonexistent/folder/x.png | --trace /nonexistent/folder/x.json
+            --output x.png --trace ./x.png | --study streams --output x.png | --study work --work 3
+            --study growth --height 20 | --study growth --width 15
+            --input broken --height 7 : --height: --input brings an image that has its own size
+            --input a.png --width 5 : --width: --input brings an image that has its own size
+            --input a.png --height=7 : --height: --input brings an image that has its own size
+            --input a.png --channels 3 : --channels: --input brings an image that has its own size)",
+        .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
+        .operations = {}, // see below: one run with all its files
+        .study = study_of,
+        .per_element = "ns_per_byte",
+        .elements =
+            [](const Json& problem, const Json&) {
+                return problem["width"].get<double>() * problem["height"].get<double>() *
+                       problem["channels"].get<double>();
+            },
+        .growth = {{"--width 70 --channels 3", 3, wrong_rungs()}}};
+});
 } // namespace
 
-TEST_CASE("the README's ladder is the variant table") {
-    CHECK(gpulab::testing::variants_in_ladder(STREAMS_README) == names_of(streams::variants()));
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(STREAMS_README, gpulab::testing::names_of_studies(streams::study_list())) ==
-          Words{});
-}
-
-TEST_CASE("the program lists every variant, study and option and exits 0") {
-    CHECK(program.missing("--list", names_of(streams::variants())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(streams::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--input", "--output", "--width", "--height", "--channels", "--work", "--streams",
-                                     "--trace", "--lanes", "--variant", "--study", "--json", "--csv"}) == Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    const ScratchFile file;
-    file.write("this is not a picture");
-    const std::string& broken = file.path();
-    for (const std::string& arguments : {std::string("--streams 0"),
-                                         std::string("--streams 65"),
-                                         std::string("--streams x"),
-                                         std::string("--height 0"),
-                                         std::string("--width -1"),
-                                         std::string("--channels 5"),
-                                         std::string("--work -1"),
-                                         std::string("--width 16Mi --height 16Mi"),
-                                         std::string("--variant cuda_nothing"),
-                                         std::string("--study nothing"),
-                                         std::string("--input /nonexistent.png"),
-                                         "--input " + broken,
-                                         std::string("--output /nonexistent/folder/x.png"),
-                                         std::string("--trace /nonexistent/folder/x.json"),
-                                         std::string("--study streams --output x.png"),
-                                         std::string("--study work --work 3"),
-                                         std::string("--study growth --height 20"),
-                                         std::string("--study growth --width 15"),
-                                         "--input " + broken + " --height 7",
-                                         std::string("--input /dev/zero"),
-                                         std::string("--output x.png --trace ./x.png"),
-                                         std::string("--input ''"),
-                                         std::string("stray")}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-}
-
-TEST_CASE("sizes beside --input are refused") {
-    const ScratchFile png;
-    gpulab::OutputFile file(png.path());
-    gpulab::write_png(file, streams::random_image(5, 4, 3, 1));
-    const std::string input = "--variant cpu_sequential --repeat 1 --input " + png.path();
-    REQUIRE(program(input).exit_code <= 1); // so that only the size can be at fault below
-    for (const std::string option : {"--width 5", "--height 4", "--channels 3", "--height=7"}) {
-        INFO(option);
-        CHECK(program.refusal_fault(input + " " + option) == "");
-        CHECK(program(input + " " + option)
-                  .err.find(option.substr(0, option.find_first_of(" =")) +
-                            ": --input brings an image that has its own size") != std::string::npos);
-    }
-}
-
-TEST_CASE("the negative of a PNG is right, and its negative is the first PNG again") {
+TEST_CASE("the negative of a PNG is right, and its negative is the first PNG again", "[program]") {
     const ScratchFile first, second, third;
     const gpulab::Image image = streams::random_image(37, 23, 4, 5);
     gpulab::OutputFile file(first.path());
@@ -116,7 +102,7 @@ TEST_CASE("the negative of a PNG is right, and its negative is the first PNG aga
     CHECK(gpulab::read_png(third.path()).pixels == image.pixels);
 }
 
-TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a trace") {
+TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a trace", "[program]") {
     const ScratchFile json, csv, trace;
     const Outcome outcome = program("--width 301 --height 103 --channels 3 --streams 4 --work 2 --repeat 2 --json " +
                                     json.path() + " --csv " + csv.path() + " --trace " + trace.path());
@@ -138,7 +124,7 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     for (const auto& [name, value] :
          {std::pair{"width", 301}, {"height", 103}, {"channels", 3}, {"streams", 4}, {"work", 2}})
         CHECK(run["problem"][name] == value);
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(streams::variants()));
+    CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(streams::variants())));
     CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     std::size_t traced = 0;
     for (const auto& v : run["variants"]) {
@@ -186,7 +172,7 @@ std::size_t said_bounds(const std::string& arguments) {
 }
 } // namespace
 
-TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two times of one device", "[cpu]") {
+TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two times of one device", "[program]") {
     const auto result = [](const char* variant, int device, double ms) {
         gpulab::Result r;
         r.variant = variant;
@@ -206,8 +192,8 @@ TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two 
     CHECK(streams::asynchronous_speed_up(results).empty());
 }
 
-TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel", "[opencl]") {
-    if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
+TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel", "[program][thorough]") {
+    (void)gpulab::testing::devices_or_skip(Backend::opencl);
     const Outcome outcome = program("--channels 1 --streams 6 --repeat 1 --backend opencl");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);
@@ -217,43 +203,21 @@ TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel",
     CHECK(outcome.out.find("\n  9 (", at) != std::string::npos);
 }
 
-TEST_CASE("studies print the bound of which they give percentages, again only where it changes", "[opencl]") {
-    if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
+TEST_CASE("studies print the bound of which they give percentages, again only where it changes",
+          "[program][thorough]") {
+    (void)gpulab::testing::devices_or_skip(Backend::opencl);
     const std::string rows = " --device opencl:0 --variant opencl_pinned";
     CHECK(said_bounds("--study memory" + rows) == 1);
     CHECK(said_bounds("--study streams" + rows) == 1);
     CHECK(said_bounds("--study work" + rows) == 7); // the kernel takes longer each time
 }
-TEST_CASE("studies of mapped memory print the bound of which they give percentages once", "[cuda]") {
-    if (gpulab::devices(Backend::cuda).empty()) SKIP(gpulab::why_no_devices(Backend::cuda));
-    CHECK(said_bounds("--study mixed --device cuda:0") == 1);
+TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once", "[program][thorough][cuda]") {
+    (void)gpulab::testing::devices_or_skip(Backend::cuda);
     CHECK(said_bounds("--study blocks --device cuda:0") == 1);
 }
 
-TEST_CASE("the study of growth has the time per byte at each size") {
-    const auto bytes = [](const nlohmann::json& problem, const auto&) {
-        return problem["width"].get<double>() * problem["height"].get<double>() * problem["channels"].get<double>();
-    };
-    CHECK(program.growth_fault("--width 70 --channels 3", "ns_per_byte", 3, bytes, wrong_rungs()) == "");
-}
-
-TEST_CASE("every study runs and writes a list of runs") {
-    for (const auto& study : streams::study_list()) {
-        if (study.name == "growth") continue; // see above
-        INFO(study.name);
-        std::vector<int> strips, rounds;
-        CHECK(
-            program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs(), [&](const nlohmann::json& run) {
-                strips.push_back(run["problem"]["streams"]);
-                rounds.push_back(run["problem"]["work"]);
-                return gpulab::testing::reference_fault(run, "cpu_sequential");
-            }) == "");
-        if (study.name == "streams") CHECK(strips == std::vector{1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32});
-        if (study.name == "work") CHECK(rounds == std::vector{0, 4, 16, 32, 64, 128, 256});
-    }
-}
-
-TEST_CASE("what is said of a link, and what each result has, are its rates, the bound and the model of the strips") {
+TEST_CASE("what is said of a link, and what each result has, are its rates, the bound and the model of the strips",
+          "[program]") {
     const streams::Link link{.up_alone = 2,
                              .down_alone = 4,
                              .up = 1,

@@ -26,11 +26,7 @@ std::string timeline_fault(const Variant& v) {
     gpulab::Stopwatch once;
     gpulab::testing::in_turn([&] { v.run(p, out, once); });
     const auto& events = out.timeline.events();
-    const std::size_t expected = v.name == "cuda_mapped"         ? 1
-                                 : v.name == "cuda_mapped_write" ? 14
-                                 : v.name == "cuda_mixed"        ? 22
-                                 : v.name == "cuda_polling"      ? 2
-                                                                 : 21;
+    const std::size_t expected = v.name == "cuda_mapped" ? 1 : v.name == "cuda_polling" ? 2 : 21;
     if (events.size() != expected) return fmt::format("{} commands, not {}", events.size(), expected);
     for (const auto& e : events) {
         if (e.end_us < e.begin_us) return fmt::format("{} of {} ends before it begins", e.kind, e.name);
@@ -87,7 +83,7 @@ void check_variant(const Variant& v, Faults& faults) {
 #endif
     }
     if (cuda)
-        faults.check("shares of mapped rows", [&] { return testing::first_fault(v.run, testing::mapped_cases()); });
+        faults.check("kernels of few blocks", [&] { return testing::first_fault(v.run, testing::mapped_cases()); });
     if (v.name == "cuda_polling") faults.check("every thread waits for the flag", [&] { return crowd_fault(v.run); });
 }
 
@@ -156,41 +152,25 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
     for (std::size_t height = 1; height <= 70; ++height)
         for (std::size_t count = 1; count <= 64; ++count) {
             const gpulab::Image image{3, height, 4, {}};
-            const auto equal = streams::equal_strips(image, count), growing = streams::growing_strips(image, count);
-            for (const auto* strips : {&equal, &growing}) {
-                std::size_t next = 0;
-                bool whole_rows = true;
-                for (const auto& s : *strips) {
-                    whole_rows = whole_rows && s.first == next && s.bytes > 0 && s.bytes % image.row_bytes() == 0;
-                    next += s.bytes;
-                }
-                if (!whole_rows || next != image.bytes())
-                    FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
+            const auto strips = streams::equal_strips(image, count);
+            std::size_t next = 0;
+            bool whole_rows = true;
+            for (const auto& s : strips) {
+                whole_rows = whole_rows && s.first == next && s.bytes > 0 && s.bytes % image.row_bytes() == 0;
+                next += s.bytes;
             }
-            CHECK(growing.size() <= count);
+            if (!whole_rows || next != image.bytes())
+                FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
             const auto [least, most] = std::minmax_element(
-                equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-            CHECK(equal.size() == std::min(count, height));
+                strips.begin(), strips.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+            CHECK(strips.size() == std::min(count, height));
             CHECK(most->bytes - least->bytes <= image.row_bytes());
         }
 }
 
-TEST_CASE("growing strips grow evenly, up to twice the height of the first", "[cpu]") {
-    const gpulab::Image image{1, 1500, 1, {}};
-    const auto heights = [&](std::size_t count) {
-        std::vector<std::size_t> list;
-        for (const auto& s : streams::growing_strips(image, count)) list.push_back(s.bytes);
-        return list;
-    };
-    using Heights = std::vector<std::size_t>;
-    CHECK(heights(5) == Heights{200, 250, 300, 350, 400}); // of 1500 = 7.5 times the first
-    CHECK(heights(2) == Heights{500, 1000});               // 3 times
-    CHECK(heights(1) == Heights{1500});
-}
-
 TEST_CASE("only the three stages count as overlap, not a kernel that runs beside them", "[cpu]") {
     gpulab::Timeline t;
-    t.add({"a", "mapped kernel", '*', 3, 0, 100});
+    t.add({"a", "polling kernel", '*', 3, 0, 100});
     t.add({"a", "copy up", '>', 0, 0, 40});
     t.add({"b", "copy up", '>', 0, 40, 80});
     t.add({"a", "copy down", '<', 2, 60, 100}); // 60 ... 80 at once; stages busy 0 ... 100

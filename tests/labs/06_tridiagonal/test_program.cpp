@@ -1,11 +1,10 @@
-// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,7 @@
 #include "gpulab/file.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab/stopwatch.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "studies.hpp"
 #include "tridiagonal.hpp"
 
@@ -22,18 +20,18 @@ using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
 using gpulab::testing::ScratchFolder;
-using Words = std::set<std::string>;
+using gpulab::testing::StudyCase;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("tridiagonal", TRIDIAGONAL_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 template <class T> gpulab::testing::KnownWrong wrong_rungs() {
-    return [](const std::string& name, const std::string& device) {
-        return gpulab::testing::known_wrong(tridiagonal::variants<T>(), [&](tridiagonal::Run<T>* run) {
-            return tridiagonal::testing::first_fault<T>({run, name}, {{33, 1}, {33, 7}, {1000, 1}, {1000, 3}}, {});
-        })(name, device);
-    };
+    return gpulab::testing::known_wrong(tridiagonal::variants<T>(), [](const auto& v) {
+        return tridiagonal::testing::first_fault<T>({v.run, std::string(v.name)},
+                                                    {{33, 1}, {33, 7}, {1000, 1}, {1000, 3}}, {});
+    });
 }
 
 /// Whether the program ended well, or with 1: a variant is wrong, which its own test says.
@@ -46,81 +44,77 @@ constexpr const char* two_systems = "%%MatrixMarket matrix array real general\n4
                                     "2\n2\n4\n5\n"   // b
                                     "1\n9\n0\n9\n"   // c
                                     "4\n5\n4\n10\n"; // d
+
+gpulab::testing::Operation operation(const std::string& matrix) {
+    return {"--n 33 --systems 7 --repeat 2 --layout interleaved --matrix " + matrix,
+            {{"matrix", matrix}, {"type", "double"}, {"n", 33}, {"systems", 7}, {"layout", "interleaved"}},
+            gpulab::testing::backends_of(tridiagonal::variants<double>()),
+            "cpu_thomas",
+            wrong_rungs<double>(),
+            [](const Json&, const Json& v) {
+                const bool small = v["residual"] >= 0 && v["residual"] < 1e-14;
+                return small && v["bytes"] == 5 * 8 * 33 * 7 && v["flops"] == 8 * 33 * 7 ? "" : "residual or work";
+            }};
+}
+
+std::optional<StudyCase> study_of(const std::string& name) {
+    if (name == "figure-3-7") return StudyCase{"--n 64 --systems 512", 4, wrong_rungs<double>()};
+    // Rungs for interleaved data are in CUDA only.
+    const bool both = !gpulab::devices(gpulab::Backend::cuda).empty();
+    return StudyCase{"--n 32 --systems 32", both ? 2U : 1U, wrong_rungs<double>(),
+                     [both, runs = 0](const Json& run) mutable {
+                         const char* const layout = ++runs == 1 ? "separate" : "interleaved";
+                         const auto& p = run["problem"];
+                         const bool same = p["n"] == 32 && p["systems"] == 32 && p["layout"] == layout;
+                         return same && runs <= (both ? 2 : 1) ? "" : "another problem";
+                     }};
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    const std::string array = "%%MatrixMarket matrix array real general\n";
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = TRIDIAGONAL_README,
+        .variants = names_of(tridiagonal::variants<double>()),
+        .studies = tridiagonal::study_list(),
+        .options = "--n --systems --matrix --type --layout --input --output",
+        .smallest = "--n 16",
+        .refusals = R"(
+            --n 0 | --n -3 | --n 2^31 | --systems 0 | --systems 2^31
+            --n 1e9 --systems 1e3 : this problem needs
+            --matrix hilbert | --type half | --layout both | --backend vulkan
+            --input /nonexistent.mtx | --input '' | --input three_columns | --input malformed
+            --input announced : tridiagonal: announced: this problem needs
+            --input two --systems 3 : tridiagonal: two: 4 equations are not 3 systems of equal size
+            --input two --n 2 | --input two --matrix spd | --input two --seed 3
+            --output /nonexistent/folder/x.mtx | --output x.mtx --csv ./x.mtx | --output ''
+            --input two --systems 2 --repeat 1 --variant cpu_thomas --output - --json -
+            --study growth --n 15 | --study growth --layout interleaved | --study growth --input x
+            --study figure-3-7 --n 31 | --study figure-3-7 --systems 31 | --study figure-3-7 --layout interleaved
+            --study figure-3-8 --n 32 --systems 8)",
+        .files = {{"three_columns", array + "1 3\n1\n2\n3\n"},
+                  {"malformed", array + "1 4\n1\n2\nx\n4\n"},
+                  {"two", two_systems},
+                  {"announced", "%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"}},
+        .operations = {operation("dominant"), operation("spd"), operation("poisson")},
+        .study = study_of,
+        .per_element = "ns_per_equation",
+        .elements = [](const Json& problem,
+                       const Json&) { return problem["n"].get<double>() * problem["systems"].get<double>(); },
+        .growth = {{"--n 5000", 5, wrong_rungs<double>()}, // from 16 on
+                   {"--n 64 --systems 3", 2, wrong_rungs<double>()}}};
+});
 } // namespace
 
-TEST_CASE("the README's ladder is the variant table") {
-    CHECK(gpulab::testing::variants_in_ladder(TRIDIAGONAL_README) == names_of(tridiagonal::variants<double>()));
-    CHECK(names_of(tridiagonal::variants<double>()) == names_of(tridiagonal::variants<float>()));
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(TRIDIAGONAL_README,
-                                       gpulab::testing::names_of_studies(tridiagonal::study_list())) == Words{});
-}
-
-TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", names_of(tridiagonal::variants<double>())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(tridiagonal::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--n", "--systems", "--matrix", "--type", "--layout", "--input", "--output",
-                                     "--study", "--json"}) == Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    const ScratchFile three_columns, malformed, two, announced;
-    three_columns.write("%%MatrixMarket matrix array real general\n1 3\n1\n2\n3\n");
-    malformed.write("%%MatrixMarket matrix array real general\n1 4\n1\n2\nx\n4\n");
-    two.write(two_systems);
-    announced.write("%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"); // in a file of 61 bytes
-    CHECK(program("--input " + announced.path())
-              .err.starts_with("tridiagonal: " + announced.path() + ": this problem needs"));
-    for (const std::string& arguments : {std::string("--n 0"),
-                                         std::string("--systems 0"),
-                                         std::string("--n -3"),
-                                         std::string("--n 2^31"),
-                                         std::string("--systems 2^31"),
-                                         std::string("--matrix hilbert"),
-                                         std::string("--type half"),
-                                         std::string("--layout both"),
-                                         std::string("--study nothing"),
-                                         std::string("--input /nonexistent.mtx"),
-                                         std::string("--input ''"),
-                                         "--input " + three_columns.path(),
-                                         "--input " + malformed.path(),
-                                         "--input " + two.path() + " --systems 3",
-                                         "--input " + two.path() + " --n 2",
-                                         "--input " + two.path() + " --matrix spd",
-                                         "--input " + two.path() + " --seed 3",
-                                         "--input " + announced.path(),
-                                         std::string("--study growth --n 15"),
-                                         std::string("--study figure-3-7 --n 31"),
-                                         std::string("--study figure-3-7 --systems 31"),
-                                         std::string("--study figure-3-8 --n 32 --systems 8"),
-                                         std::string("--output /nonexistent/folder/x.mtx"),
-                                         std::string("--output x.mtx --csv ./x.mtx"),
-                                         std::string("--output ''"),
-                                         std::string("--study growth --layout interleaved"),
-                                         std::string("--study growth --input x"),
-                                         std::string("--study figure-3-7 --layout interleaved"),
-                                         std::string("--n 1e9 --systems 1e3"),
-                                         std::string("--variant cuda_nothing"),
-                                         std::string("--backend vulkan"),
-                                         std::string("stray")}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-    CHECK(program("--input " + two.path() + " --systems 3").err ==
-          "tridiagonal: " + two.path() + ": 4 equations are not 3 systems of equal size\n");
-}
-
-TEST_CASE("memory is counted before it is taken") {
+TEST_CASE("memory is counted before it is taken, and the tables of both types have the same names", "[program]") {
     const auto one = tridiagonal::memory_need<double>(1000, 1), many = tridiagonal::memory_need<double>(1000, 1000);
     CHECK(one.device >= 11 * 8e3); // five arrays, five transposed, c'
     CHECK(one.host >= (5 + 1 + 5 + 1 + 3 * 2) * 8e3);
     CHECK(many.host < one.host); // the wide numbers of one system for each thread
-    CHECK(program("--n 1e9 --systems 1e3").err.find("this problem needs") != std::string::npos);
+    CHECK(names_of(tridiagonal::variants<double>()) == names_of(tridiagonal::variants<float>()));
 }
 
-TEST_CASE("a user's systems are read, solved and their solution is written") {
+TEST_CASE("a user's systems are read, solved and their solution is written", "[program]") {
     const ScratchFile in, out;
     in.write(two_systems);
     for (const std::string type : {"double", "float"}) {
@@ -138,7 +132,8 @@ TEST_CASE("a user's systems are read, solved and their solution is written") {
     CHECK(x.columns == 1);
 }
 
-TEST_CASE("systems are read compressed, through links and pipes, and their solution is written compressed") {
+TEST_CASE("systems are read compressed, through links and pipes, and their solution is written compressed",
+          "[program]") {
     const ScratchFolder folder;
     const std::string in = folder.path("in.mtx.gz"), plain = folder.path("in.mtx"), out = folder.path("out.mtx.gz");
     gpulab::OutputFile(in).write(two_systems);
@@ -157,32 +152,25 @@ TEST_CASE("systems are read compressed, through links and pipes, and their solut
     CHECK(program.refusal_fault("--systems 2 --input " + in + " --output " + folder.path("link")) == "");
 }
 
-TEST_CASE("values that are not finite are refused with their place") {
-    const ScratchFile in, out;
-    for (const std::string bad : {"nan", "inf", "-inf"})
-        for (const std::string type : {"float", "double"}) {
-            in.write("%%MatrixMarket matrix array real general\n1 4\n0\n1\n0\n" + bad + "\n");
-            const Outcome run = program("--input " + in.path() + " --output " + out.path() + " --type " + type);
-            CHECK(run.exit_code == 2);
-            CHECK(run.err == "tridiagonal: " + in.path() + ": d of system 0, row 0 is " + bad +
-                                 ": only finite values can be used\n");
-            CHECK_THROWS(out.text());
-        }
-    const auto refusal = [&](std::string numbers) { // of two systems of two equations
+TEST_CASE("values that are not finite are refused with their place", "[program]") {
+    const auto refusal = [](std::string numbers, const std::string& place) { // of two systems of two equations
         std::ranges::replace(numbers, ' ', '\n');
-        in.write("%%MatrixMarket matrix array real general\n4 4\n" + numbers);
-        const Outcome run = program("--input " + in.path() + " --systems 2 --backend cpu --output " + out.path());
-        CHECK(run.exit_code == 2);
-        CHECK_THROWS(out.text());
-        return run.err;
+        return program.refusal_fault("--input in --systems 2 --backend cpu --output out",
+                                     "tridiagonal: in: " + place + ": only finite values can be used\n",
+                                     {{"in", "%%MatrixMarket matrix array real general\n4 4\n" + numbers}});
     };
-    const std::string before = "tridiagonal: " + in.path() + ": ", after = ": only finite values can be used\n";
-    CHECK(refusal("9 1 9 nan 2 2 4 5 1 9 0 9 4 5 4 10\n") == before + "a of system 1, row 1 is nan" + after);
-    CHECK(refusal("9 1 9 0 2 2 inf 5 1 9 0 9 4 5 4 10\n") == before + "b of system 1, row 0 is inf" + after);
-    CHECK(refusal("9 1 9 0 2 2 4 5 1 9 -inf 9 4 5 4 10\n") == before + "c of system 1, row 0 is -inf" + after);
+    CHECK(refusal("9 1 9 nan 2 2 4 5 1 9 0 9 4 5 4 10\n", "a of system 1, row 1 is nan") == "");
+    CHECK(refusal("9 1 9 0 2 2 inf 5 1 9 0 9 4 5 4 10\n", "b of system 1, row 0 is inf") == "");
+    CHECK(refusal("9 1 9 0 2 2 4 5 1 9 -inf 9 4 5 4 10\n", "c of system 1, row 0 is -inf") == "");
+    for (const std::string bad : {"nan", "inf", "-inf"})
+        for (const std::string type : {"float", "double"})
+            CHECK(program.refusal_fault(
+                      "--input in --output out --type " + type,
+                      "tridiagonal: in: d of system 0, row 0 is " + bad + ": only finite values can be used\n",
+                      {{"in", "%%MatrixMarket matrix array real general\n1 4\n0\n1\n0\n" + bad + "\n"}}) == "");
 }
 
-TEST_CASE("a of a user's first row and c of the last one may be anything") {
+TEST_CASE("a of a user's first row and c of the last one may be anything", "[program]") {
     const ScratchFile in, out;
     for (const std::string any : {"nan", "inf", "-inf"})
         for (const std::string type : {"double", "float"}) {
@@ -190,16 +178,17 @@ TEST_CASE("a of a user's first row and c of the last one may be anything") {
             std::string four = any + " 1 " + any + " 0 2 2 4 5 1 " + any + " 0 " + any + " 4 5 4 10\n";
             std::ranges::replace(four, ' ', '\n');
             in.write("%%MatrixMarket matrix array real general\n4 4\n" + four);
-            REQUIRE(ran(program("--input " + in.path() + " --systems 2 --repeat 1 --type " + type + " --output " +
-                                out.path())));
+            REQUIRE(ran(program("--input " + in.path() + " --systems 2 --repeat 1 --backend cpu --type " + type +
+                                " --output " + out.path())));
             CHECK(out.text() == "%%MatrixMarket matrix array real general\n4 1\n1\n2\n1\n2\n");
             // One system of four: the numbers between the two count now.
-            CHECK(program("--input " + in.path()).err == "tridiagonal: " + in.path() + ": c of system 0, row 1 is " +
-                                                             any + ": only finite values can be used\n");
+            CHECK(program("--backend cpu --input " + in.path()).err == "tridiagonal: " + in.path() +
+                                                                           ": c of system 0, row 1 is " + any +
+                                                                           ": only finite values can be used\n");
         }
 }
 
-TEST_CASE("a solution larger than its type holds is named with system and row, and no file is written") {
+TEST_CASE("a solution larger than its type holds is named with system and row, and no file is written", "[program]") {
     const ScratchFile in, out, json;
     for (const auto& [type, tiny, huge] : {std::array{"double", "1e-300", "1e300"}, {"float", "1e-30", "1e30"}}) {
         in.write(std::string("%%MatrixMarket matrix array real general\n4 4\n0\n0\n0\n0\n1\n1\n1\n") + tiny +
@@ -216,7 +205,7 @@ TEST_CASE("a solution larger than its type holds is named with system and row, a
     }
 }
 
-TEST_CASE("a solution that is written reads back to the last digit") {
+TEST_CASE("a solution that is written reads back to the last digit", "[program]") {
     const ScratchFile in, out;
     const std::string arguments =
         "--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path() + " --type ";
@@ -237,7 +226,7 @@ TEST_CASE("a solution that is written reads back to the last digit") {
           std::vector<float>{1.00000012F, 0.100000001F, -3.40282347e38F, 1e-45F});
 }
 
-TEST_CASE("the solution that is written is that of the first variant that is right") {
+TEST_CASE("the solution that is written is that of the first variant that is right", "[program]") {
     const ScratchFile out;
     const auto written = [&](const std::string& variants) {
         REQUIRE(program("--n 50 --systems 3 --repeat 1 --output " + out.path() + " --variant " + variants).exit_code ==
@@ -249,7 +238,7 @@ TEST_CASE("the solution that is written is that of the first variant that is rig
     CHECK(written("cpu_pcr,cpu_thomas") == thomas); // in the order of the table
 }
 
-TEST_CASE("the systems follow --matrix and --seed") {
+TEST_CASE("the systems follow --matrix and --seed", "[program]") {
     const ScratchFile out;
     const auto solution = [&](const std::string& arguments) {
         REQUIRE(program("--n 3 --systems 2 --repeat 1 --variant cpu_thomas --output " + out.path() + " " + arguments)
@@ -264,15 +253,15 @@ TEST_CASE("the systems follow --matrix and --seed") {
     CHECK(solution("--seed 1") != solution("--seed 2"));
 }
 
-TEST_CASE("in a coordinate file, entries that are not stored are zero") {
+TEST_CASE("in a coordinate file, entries that are not stored are zero", "[program]") {
     const ScratchFile in, out;
     in.write("%%MatrixMarket matrix coordinate real general\n2 4 5\n1 2 4\n1 4 8\n2 4 6\n2 1 1\n2 2 2\n");
     REQUIRE(program("--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path()).exit_code == 0);
     CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{2, 2}); // 4 x = 8, x + 2 y = 6
 }
 
-TEST_CASE(
-    "a zero pivot in a user's system is named with system and row, and the other systems' solutions are written") {
+TEST_CASE("a zero pivot in a user's system is named with system and row, and the other systems' solutions are written",
+          "[program]") {
     const ScratchFile in, out;
     in.write("%%MatrixMarket matrix array real general\n4 4\n0\n1\n0\n1\n2\n2\n0\n0\n1\n0\n1\n0\n1\n1\n1\n1\n");
     const Outcome all =
@@ -298,7 +287,7 @@ TEST_CASE(
     CHECK(named.err == "tridiagonal: cpu_cr: zero pivot in system 1, row 0: this method does not exchange rows\n");
 }
 
-TEST_CASE("several right-hand sides are columns of the file, and so are their solutions") {
+TEST_CASE("several right-hand sides are columns of the file, and so are their solutions", "[program]") {
     const ScratchFile in, out;
     std::string three = two_systems; // and twice the first right-hand side, and a third one
     three.replace(three.find("4 4\n"), 4, "4 6\n");
@@ -315,11 +304,11 @@ TEST_CASE("several right-hand sides are columns of the file, and so are their so
     CHECK(to_stdout.exit_code == 0);
     CHECK(to_stdout.out == expected);
     CHECK(to_stdout.err.find("1 right, 0 wrong") != std::string::npos);
-    CHECK(program.refusal_fault(arguments + "- --json -") == "");
 }
 
 TEST_CASE(
-    "a system that loses digits without exchanging rows is skipped by the variants that lose them, with the reason") {
+    "a system that loses digits without exchanging rows is skipped by the variants that lose them, with the reason",
+    "[program]") {
     const ScratchFile in, out;
     // Thomas divides by 1e-20; the rows exchanged, nothing would be lost.
     in.write("%%MatrixMarket matrix array real general\n3 4\n0\n1\n1\n1e-20\n1\n1\n1\n1\n0\n1\n2\n3\n");
@@ -329,56 +318,7 @@ TEST_CASE(
     CHECK(outcome.out.find("without exchanging rows this system loses digits") != std::string::npos);
 }
 
-TEST_CASE("JSON says what was solved and how well") {
-    const ScratchFile json;
-    for (const std::string matrix : {"dominant", "spd", "poisson"}) {
-        INFO(matrix);
-        REQUIRE(ran(program("--n 33 --systems 7 --repeat 2 --layout interleaved --json " + json.path() + " --matrix " +
-                            matrix)));
-        const auto run = json.json();
-        CHECK(run["lab"] == "tridiagonal");
-        CHECK(run["problem"]["matrix"] == matrix);
-        CHECK(run["problem"]["type"] == "double");
-        CHECK(run["problem"]["n"] == 33);
-        CHECK(run["problem"]["systems"] == 7);
-        CHECK(run["problem"]["layout"] == "interleaved");
-        CHECK(run["variants"].size() == gpulab::testing::rows_of(tridiagonal::variants<double>()));
-        CHECK(gpulab::testing::run_fault(run, "cpu_thomas", wrong_rungs<double>()) == "");
-        for (const auto& v : run["variants"])
-            if (v["status"] == "passed") {
-                CHECK(v["residual"] >= 0);
-                CHECK(v["residual"] < 1e-14);
-                CHECK(v["bytes"] == 5 * 8 * 33 * 7);
-                CHECK(v["flops"] == 8 * 33 * 7);
-            }
-    }
-}
-
-TEST_CASE("every study runs and writes a list of runs") {
-    CHECK(program.study_fault("figure-3-7", "--n 64 --systems 512", 4, wrong_rungs<double>()) == "");
-    const auto problems = [](const std::string& study, const std::string& arguments, std::size_t least) {
-        nlohmann::json all = nlohmann::json::array();
-        CHECK(program.study_fault(study, arguments, least, wrong_rungs<double>(), [&](const nlohmann::json& run) {
-            const auto& p = run["problem"];
-            all.push_back({p["n"], p["systems"], p["layout"]});
-            return "";
-        }) == "");
-        return all.dump();
-    };
-    const bool both = !gpulab::devices(gpulab::Backend::cuda).empty(); // rungs for interleaved data are in CUDA only
-    CHECK(problems("figure-3-8", "--n 32 --systems 32", 1) ==
-          (both ? R"([[32,32,"separate"],[32,32,"interleaved"]])" : R"([[32,32,"separate"]])"));
-}
-
-TEST_CASE("the study of growth has the time per equation at each size, of one system or of several") {
-    const auto equations = [](const nlohmann::json& problem, const auto&) {
-        return problem["n"].get<double>() * problem["systems"].get<double>();
-    };
-    CHECK(program.growth_fault("--n 5000", "ns_per_equation", 5, equations, wrong_rungs<double>()) == ""); // from 16 on
-    CHECK(program.growth_fault("--n 64 --systems 3", "ns_per_equation", 2, equations, wrong_rungs<double>()) == "");
-}
-
-TEST_CASE("every problem of a study has the sequential time, and speed-ups that refer to it") {
+TEST_CASE("every problem of a study has the sequential time, and speed-ups that refer to it", "[program][thorough]") {
     const auto runs = program.results("--study figure-3-7 --n 512 --systems 512 --variant cpu_thomas,cpu_cr");
     REQUIRE(runs.size() == 2 * 5);
     for (const auto& run : runs) {
@@ -396,7 +336,7 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
     }
 }
 
-TEST_CASE("a study takes its type and its matrix from the user") {
+TEST_CASE("a study takes its type and its matrix from the user", "[program]") {
     const ScratchFile json;
     REQUIRE(
         ran(program("--study growth --n 16 --type float --matrix spd --repeat 1 --backend cpu --json " + json.path())));

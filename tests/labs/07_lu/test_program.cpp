@@ -1,4 +1,4 @@
-// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant tables.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +15,8 @@
 #include "files.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
 #include "rungs.hpp"
 #include "solve_checks.hpp"
 #include "studies.hpp"
@@ -28,29 +26,30 @@ using gpulab::Backend;
 using gpulab::testing::names_of;
 using gpulab::testing::ScratchFile;
 using gpulab::testing::ScratchFolder;
-using Words = std::set<std::string>;
+using gpulab::testing::StudyCase;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("lu", LU_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
-const gpulab::testing::KnownWrong wrong_rungs = [](const std::string& name, const std::string& device) {
-    for (const auto& v : lu::variants())
-        if (v.name == name)
-            return gpulab::testing::known_wrong(lu::variants(), [&](lu::Run* run) {
-                return lu::testing::fault_at({run, v.backend, lu::pivots(name), v.baseline}, {65});
-            })(name, device);
-    for (const auto& v : lu::batch_variants())
-        if (v.name == name)
-            return gpulab::testing::known_wrong(lu::batch_variants(), [&](lu::Run* run) {
-                const lu::Problem p = lu::make_batch(33, 20, gpulab::testing::seed);
-                lu::Factors f(33, 20);
-                return gpulab::testing::fault_of(run, p, f, [&] { return lu::compare(p, f, true); });
-            })(name, device);
-    return gpulab::testing::known_wrong(lu::solve_variants(), [&](lu::SolveRun* run) {
-        return lu::testing::fault_of(lu::testing::Solver{run, Backend::cpu, lu::refines(name), true}, 65, 3);
-    })(name, device);
-};
+const gpulab::testing::KnownWrong wrong_rungs = gpulab::testing::any_of(
+    {gpulab::testing::known_wrong(
+         lu::variants(),
+         [](const auto& v) {
+             return lu::testing::fault_at({v.run, v.backend, lu::pivots(v.name), v.baseline}, {65});
+         }),
+     gpulab::testing::known_wrong(lu::batch_variants(),
+                                  [](const auto& v) {
+                                      const lu::Problem p = lu::make_batch(33, 20, gpulab::testing::seed);
+                                      lu::Factors f(33, 20);
+                                      return gpulab::testing::fault_of(v.run, p, f,
+                                                                       [&] { return lu::compare(p, f, true); });
+                                  }),
+     gpulab::testing::known_wrong(lu::solve_variants(), [](const auto& v) {
+         const bool refines = lu::refines(v.name);
+         return lu::testing::fault_of(lu::testing::Solver{v.run, Backend::cpu, refines, true}, 65, 3);
+     })});
 
 const std::string header = "%%MatrixMarket matrix array real general\n";
 
@@ -64,83 +63,72 @@ struct System {
     ScratchFile matrix, rhs;
 };
 
+std::optional<StudyCase> study_of(const std::string& name) {
+    if (name == "figure-3-10")
+        return StudyCase{"--backend cpu", 5, wrong_rungs,
+                         [](const Json& run) { return gpulab::testing::reference_fault(run, "cpu_right_looking"); }};
+    if (name == "block")
+        return StudyCase{"--n 100 --backend cpu", 9, wrong_rungs, [](const Json& run) {
+                             return gpulab::testing::reference_fault(run, "cpu_right_looking_pivot");
+                         }};
+    if (name == "update") return StudyCase{"", 4, {}, {}, {Backend::cuda}};
+    return std::nullopt;
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    using gpulab::testing::backends_of;
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = LU_README,
+        .variants = names_of(lu::variants(), lu::batch_variants(), lu::solve_variants()),
+        .studies = lu::study_list(),
+        .options = "--op --n --matrices --rhs-count --matrix --rhs --solution",
+        .smallest = "--n 16",
+        .refusals = R"(
+            --n 0 | --n -1 | --n 2^21 | --n 1.5 | --op invert
+            --rhs-count 4 | --op solve --rhs-count 0 | --op batch --rhs-count 2 | --matrices 3
+            --op batch --matrices 0 | --op batch --n 0 | --op batch --n 129
+            --op batch --n 200 : --n: the matrices of --op batch have at most 128 rows, not 200
+            --variant cpu_solve_rows | --variant cpu_batch_threads
+            --op batch --variant cpu_blocked | --op solve --variant cpu_blocked
+            --op batch --matrix /nonexistent.mtx | --matrix /nonexistent.mtx | --rhs /nonexistent.mtx
+            --solution x.mtx
+            --matrix long : lu: long: a square matrix is needed, not 2147483647 x 1
+            --op solve --matrix long : lu: long: a square matrix is needed, not 2147483647 x 1
+            --matrix large : lu: large: this problem needs
+            --op solve --matrix large : lu: large: 
+            --study ladder --n 64 | --study growth --n 15 | --study figure-3-10 --n 64)",
+        .files = {{"long", "%%MatrixMarket matrix coordinate real general\n2147483647 1 0\n"},
+                  {"large", "%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n"}},
+        .operations = {{"--n 65 --repeat 2",
+                        {{"n", 65}, {"op", "factorise"}},
+                        backends_of(lu::variants()),
+                        "cpu_right_looking_pivot",
+                        wrong_rungs},
+                       {"--op solve --n 65 --rhs-count 3 --repeat 2",
+                        {{"rhs_count", 3}},
+                        backends_of(lu::solve_variants()),
+                        "cpu_solve_rows",
+                        wrong_rungs},
+                       {"--op batch --n 33 --matrices 20 --repeat 2",
+                        {{"op", "batch"}, {"n", 33}, {"matrices", 20}},
+                        backends_of(lu::batch_variants()),
+                        "cpu_batch_sequential",
+                        wrong_rungs}},
+        .study = study_of,
+        .per_element = "ns_per_operation",
+        .elements =
+            [](const Json& problem, const Json&) {
+                double sum = 0; // a division and two operations for each element left in its row, in each row
+                for (double rest = problem["n"].get<double>() - 1; rest > 0; --rest) sum += rest * (1 + 2 * rest);
+                return sum;
+            },
+        .growth = {{"--n 100", 3, wrong_rungs}}};
+});
 } // namespace
 
-TEST_CASE("the README's ladder is the three variant tables") {
-    CHECK(gpulab::testing::variants_in_ladder(LU_README) ==
-          names_of(lu::variants(), lu::batch_variants(), lu::solve_variants()));
-}
-
-TEST_CASE("the README names every study") {
-    CHECK(gpulab::testing::absent_from(LU_README, gpulab::testing::names_of_studies(lu::study_list())) == Words{});
-}
-
-TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", names_of(lu::variants(), lu::batch_variants(), lu::solve_variants())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(lu::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--op", "--n", "--matrices", "--rhs-count", "--matrix", "--rhs", "--solution",
-                                     "--variant", "--study", "--json", "--csv"}) == Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    for (const std::string arguments : {"--n 0",
-                                        "--n -1",
-                                        "--n 2^21",
-                                        "--n 1.5",
-                                        "--op invert",
-                                        "--variant cuda_magic",
-                                        "--rhs-count 4",
-                                        "--op solve --rhs-count 0",
-                                        "--variant cpu_solve_rows",
-                                        "--matrices 3",
-                                        "--op batch --matrices 0",
-                                        "--op batch --n 0",
-                                        "--op batch --n 129",
-                                        "--op batch --rhs-count 2",
-                                        "--op batch --variant cpu_blocked",
-                                        "--variant cpu_batch_threads",
-                                        "--op batch --matrix /nonexistent.mtx",
-                                        "--op solve --variant cpu_blocked",
-                                        "--study speed",
-                                        "--study ladder --n 64",
-                                        "--study growth --n 15",
-                                        "--study figure-3-10 --n 64",
-                                        "--csv /nonexistent/folder/x.csv",
-                                        "--matrix /nonexistent.mtx",
-                                        "--rhs /nonexistent.mtx",
-                                        "--solution x.mtx",
-                                        "stray"}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-}
-
-TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
-    const ScratchFile csv;
-    const auto run = program.results("--n 65 --repeat 2 --csv " + csv.path());
-    CHECK(run["lab"] == "lu");
-    CHECK(run["problem"]["n"] == 65);
-    CHECK(run["problem"]["op"] == "factorise");
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(lu::variants()));
-    CHECK(gpulab::testing::run_fault(run, "cpu_right_looking_pivot", wrong_rungs) == "");
-    CHECK(csv.text().find("cpu_threads_pivot") != std::string::npos);
-
-    const auto solved = program.results("--op solve --n 65 --rhs-count 3 --repeat 2");
-    CHECK(solved["problem"]["rhs_count"] == 3);
-    CHECK(solved["variants"].size() == gpulab::testing::rows_of(lu::solve_variants()));
-    CHECK(gpulab::testing::run_fault(solved, "cpu_solve_rows", wrong_rungs) == "");
-
-    const auto batch = program.results("--op batch --n 33 --matrices 20 --repeat 2");
-    CHECK(batch["problem"]["op"] == "batch");
-    CHECK(batch["problem"]["n"] == 33);
-    CHECK(batch["problem"]["matrices"] == 20);
-    CHECK(batch["variants"].size() == gpulab::testing::rows_of(lu::batch_variants()));
-    CHECK(gpulab::testing::run_fault(batch, "cpu_batch_sequential", wrong_rungs) == "");
-    CHECK(program.results("--op batch --matrices 2 --repeat 1 --backend cpu")["problem"]["n"] == 32);
-    CHECK(program("--op batch --n 200").err == "lu: --n: the matrices of --op batch have at most 128 rows, not 200\n");
-}
-
-TEST_CASE("the matrix of a file is factorised by every variant, and one without pivoting is skipped at a zero pivot") {
+TEST_CASE("the matrix of a file is factorised by every variant, and one without pivoting is skipped at a zero pivot",
+          "[program]") {
     const ScratchFile file;
     file.write(header + "2 2\n0\n1\n1\n0\n");
     const auto run = program.results("--repeat 1 --backend cpu --matrix " + file.path());
@@ -153,7 +141,7 @@ TEST_CASE("the matrix of a file is factorised by every variant, and one without 
     CHECK(program.refusal_fault("--variant cpu_blocked --matrix " + file.path()) == ""); // asked for by name: an error
 }
 
-TEST_CASE("the program solves a user's system and says how good the solution is") {
+TEST_CASE("the program solves a user's system and says how good the solution is", "[program]") {
     const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
     const ScratchFile solution;
     const auto run = program(s.options() + " --solution " + solution.path());
@@ -172,7 +160,7 @@ TEST_CASE("the program solves a user's system and says how good the solution is"
     CHECK(program(s.options() + " --variant cpu_two_stage").err.find("_pivot") != std::string::npos); // its pivot is 0
 }
 
-TEST_CASE("a sparse file, symmetric, is a system's matrix as well") {
+TEST_CASE("a sparse file, symmetric, is a system's matrix as well", "[program]") {
     const System s("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n",
                    "%%MatrixMarket matrix coordinate real general\n2 1 1\n2 1 11\n");
     const ScratchFile solution;
@@ -182,7 +170,8 @@ TEST_CASE("a sparse file, symmetric, is a system's matrix as well") {
     CHECK(std::abs(x.values[1] - 4) < 1e-14);
 }
 
-TEST_CASE("a system that has no solution, and files that do not fit each other, are one line and exit code 2") {
+TEST_CASE("a system that has no solution, and files that do not fit each other, are one line and exit code 2",
+          "[program]") {
     const std::string two = header + "2 1\n1\n2\n";
     for (const auto& [a, b, words] : {
              std::tuple{header + "2 2\n1\n2\n2\n4\n", two, "singular: column 2"},
@@ -204,14 +193,8 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
              {header + "2 2\n1e308\n1e308\n1e308\n-1e308\n", two, "overflows"},
              {header + "2 2\n1e-200\n0\n0\n1\n", header + "2 1\n1e200\n1\n", "larger than a double"},
          }) {
-        const System s(a, b);
-        const ScratchFile solution;
-        const std::string arguments = s.options() + " --solution " + solution.path();
         INFO(a << b);
-        CHECK(program.refusal_fault(arguments) == "");
-        const std::string said = program(arguments).err;
-        CHECK(said.find(words) != std::string::npos);
-        CHECK_THROWS(solution.text()); // no file, not even a part of one
+        CHECK(program.refusal_fault("--matrix a --rhs b --solution x", words, {{"a", a}, {"b", b}}) == "");
     }
     const System s(header + "2 2\n1\n0\n0\n1\n", two);
     for (const std::string more : {"--n 2", "--op solve", "--csv x.csv", "--repeat 5", "--warmup 0", "--flush-l2",
@@ -222,7 +205,7 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
     }
 }
 
-TEST_CASE("a system is read compressed, through links and pipes, and its solution is written compressed") {
+TEST_CASE("a system is read compressed, through links and pipes, and its solution is written compressed", "[program]") {
     const System s(header + "2 2\n2\n0\n0\n4\n", header + "2 1\n2\n4\n");
     const ScratchFolder folder;
     const std::string a = folder.path("A.mtx.gz"), b = folder.path("B.mtx.gz"), x = folder.path("X.mtx.gz");
@@ -248,7 +231,7 @@ TEST_CASE("a system is read compressed, through links and pipes, and its solutio
     }
 }
 
-TEST_CASE("no output overwrites a file that the program reads") {
+TEST_CASE("no output overwrites a file that the program reads", "[program]") {
     const System s(header + "2 2\n2\n0\n0\n2\n", header + "2 1\n2\n4\n");
     const std::string matrix = s.matrix.text(), rhs = s.rhs.text();
     const ScratchFile link;
@@ -267,22 +250,7 @@ TEST_CASE("no output overwrites a file that the program reads") {
     }
 }
 
-TEST_CASE("a matrix that is not square is refused as such, however large it is") {
-    const ScratchFile matrix;
-    matrix.write("%%MatrixMarket matrix coordinate real general\n2147483647 1 0\n");
-    for (const char* const op : {"factorise", "solve"})
-        CHECK(program(std::string("--op ") + op + " --matrix " + matrix.path()).err ==
-              "lu: " + matrix.path() + ": a square matrix is needed, not 2147483647 x 1\n");
-}
-
-TEST_CASE("a matrix that does not fit memory is refused with its file's name") {
-    const ScratchFile matrix;
-    matrix.write("%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n");
-    CHECK(program("--matrix " + matrix.path()).err.starts_with("lu: " + matrix.path() + ": this problem needs"));
-    CHECK(program("--op solve --matrix " + matrix.path()).err.starts_with("lu: " + matrix.path() + ": "));
-}
-
-TEST_CASE("a random problem that does not fit memory is refused with what it needs") {
+TEST_CASE("a random problem that does not fit memory is refused with what it needs", "[program]") {
     const auto says = [](const std::string& arguments) { return program(arguments).err; };
     const auto gib = [](double arrays, double elements) { // of doubles
         return fmt::format("needs {:.1f} GiB", arrays * 8 * elements / std::pow(2.0, 30));
@@ -308,7 +276,7 @@ TEST_CASE("a random problem that does not fit memory is refused with what it nee
     CHECK(says("--backend opencl --study block --n 10000").find(on_the_device(3 + 4, 1e8)) != std::string::npos);
 }
 
-TEST_CASE("the memory is that of the file's matrix, not of --n") {
+TEST_CASE("the memory is that of the file's matrix, not of --n", "[program]") {
     const ScratchFile file;
     file.write("%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n");
     const auto run = program("--op solve --rhs-count 2^20 --backend cpu --matrix " + file.path());
@@ -316,7 +284,11 @@ TEST_CASE("the memory is that of the file's matrix, not of --n") {
     CHECK(run.err.find("needs 1886.9 GiB") != std::string::npos); // 4 * 8 (n^2 + 3 n 2^20) bytes
 }
 
-TEST_CASE("the seed decides what is random") {
+TEST_CASE("a batch has matrices of 32 rows unless told", "[program]") {
+    CHECK(program.results("--op batch --matrices 2 --repeat 1 --backend cpu")["problem"]["n"] == 32);
+}
+
+TEST_CASE("the seed decides what is random", "[program]") {
     const auto errors = [](const std::string& arguments) {
         const auto run = program.results("--n 33 --repeat 1 " + arguments);
         return run["variants"][0]["error"].get<double>();
@@ -334,24 +306,19 @@ TEST_CASE("the seed decides what is random") {
     CHECK(program.refusal_fault("--seed 1 --matrix " + file.path()) == "");
 }
 
-TEST_CASE("a system is solved with refinement, and its residual is not zero by default") {
-    const System s(lu::array_text({10, 10, lu::testing::hilbert(10).a}), lu::array_text({10, 1, std::vector(10, 1.0)}));
-    const auto run = program(s.options());
-    CHECK(run.out.find("solve_refined in") != std::string::npos);
-    CHECK(run.out.find("residual: 0,") == std::string::npos);
-}
-
-TEST_CASE("a matrix that is nearly singular is solved with a warning") {
+TEST_CASE("a matrix that is nearly singular is solved with refinement and a warning", "[program]") {
     const System s(lu::array_text({10, 10, lu::testing::hilbert(10).a}), lu::array_text({10, 1, std::vector(10, 1.0)}));
     const auto run = program(s.options());
     CHECK(run.exit_code == 0);
+    CHECK(run.out.find("solve_refined in") != std::string::npos);
+    CHECK(run.out.find("residual: 0,") == std::string::npos);
     CHECK(run.out.find("About 2 digits") != std::string::npos); // 3.5e13 of 4.5e15
     const System worse("%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1.0000000000000002\n",
                        header + "2 1\n1\n2\n");
     CHECK(program(worse.options()).out.find("no right digit") != std::string::npos);
 }
 
-TEST_CASE("a solution whose residual is larger than rounding explains is wrong: exit code 1 and no file") {
+TEST_CASE("a solution whose residual is larger than rounding explains is wrong: exit code 1 and no file", "[program]") {
     // Without pivoting a tiny first pivot makes factors that grow: right as factors, but one step of refinement no
     // longer makes up for them.
     bool some_right = false, some_wrong = false;
@@ -380,7 +347,7 @@ TEST_CASE("a solution whose residual is larger than rounding explains is wrong: 
     CHECK((some_right && some_wrong));
 }
 
-TEST_CASE("a subnormal solution has as many right digits as it holds") {
+TEST_CASE("a subnormal solution has as many right digits as it holds", "[program]") {
     const std::string identity = header + "2 2\n1\n0\n0\n1\n";
     const auto digits = [&](const std::string& b) {
         const System s(identity, header + "2 1\n0\n" + b + "\n");
@@ -398,19 +365,13 @@ TEST_CASE("a subnormal solution has as many right digits as it holds") {
     CHECK(digits("5e-324") == 0);
 }
 
-TEST_CASE("a dense matrix written and read again is the same to the last bit") {
+TEST_CASE("a dense matrix written and read again is the same to the last bit", "[program]") {
     const ScratchFile file;
     lu::Dense matrix{3, 2, {0, 1e-300, -0.1, 1.0 / 3, 1e22, 5e-324}};
     file.write(lu::array_text(matrix));
     const lu::Dense again = lu::read_dense(file.path());
     CHECK((again.rows == 3 && again.columns == 2));
     CHECK(again.values == matrix.values);
-}
-
-TEST_CASE("a missing back end is an error only when asked for by name") {
-    const int with_cuda = program("--n 16 --backend cuda --repeat 1").exit_code;
-    CHECK((gpulab::devices(Backend::cuda).empty() ? with_cuda == 2 : with_cuda <= 1));
-    CHECK(program("--n 16 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
 }
 
 namespace {
@@ -423,10 +384,7 @@ void notes_width(const lu::Problem& p, lu::Factors& f, gpulab::Stopwatch& watch,
 }
 } // namespace
 
-TEST_CASE("the study of panel widths runs each rung with the widths that it takes") {
-    CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs, [](const nlohmann::json& run) {
-        return gpulab::testing::reference_fault(run, "cpu_right_looking_pivot");
-    }) == "");
+TEST_CASE("the study of panel widths runs each rung with the widths that it takes", "[program]") {
     const std::array<lu::PanelRung, 2> rungs = {{{"cpu_blocked_pivot", Backend::cpu, notes_width<&narrow>, 24},
                                                  {"cpu_threads_pivot", Backend::cpu, notes_width<&wide>, 256}}};
     const ScratchFile json;
@@ -454,7 +412,7 @@ TEST_CASE("the study of panel widths runs each rung with the widths that it take
     CHECK(lu::panel_rungs().size() == 3);
 }
 
-TEST_CASE("what the program says of a system is what was found, each figure at its place") {
+TEST_CASE("what the program says of a system is what was found, each figure at its place", "[program]") {
     lu::SolvedSystem s{.matrix = "a.mtx",
                        .n = 7,
                        .count = 1,
@@ -486,7 +444,7 @@ TEST_CASE("what the program says of a system is what was found, each figure at i
     CHECK(nlohmann::json::parse(lu::json_of(s))["digits"] == 0);
 }
 
-TEST_CASE("the digits of a solution are those that the condition leaves and a double holds") {
+TEST_CASE("the digits of a solution are those that the condition leaves and a double holds", "[program]") {
     CHECK(lu::right_digits(1, 1) == 15);
     CHECK(lu::right_digits(3.5e13, 1) == 2);
     CHECK(lu::right_digits(4.4e15, 1) == 0);
@@ -496,7 +454,7 @@ TEST_CASE("the digits of a solution are those that the condition leaves and a do
     CHECK(lu::right_digits(1, 1e-312) == 11);
 }
 
-TEST_CASE("without a GPU all cores of the CPU factorise a system, not OpenCL on it") {
+TEST_CASE("without a GPU all cores of the CPU factorise a system, not OpenCL on it", "[program]") {
     CHECK(std::vector<std::string_view>(std::begin(lu::preferred_variants), std::end(lu::preferred_variants)) ==
           std::vector<std::string_view>{"cuda_critical_path_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
                                         "opencl_blocked_pivot"});
@@ -505,7 +463,7 @@ TEST_CASE("without a GPU all cores of the CPU factorise a system, not OpenCL on 
           std::string::npos);
 }
 
-TEST_CASE("JSON says how a system was solved, and JSON or the solution may go to stdout") {
+TEST_CASE("JSON says how a system was solved, and JSON or the solution may go to stdout", "[program]") {
     const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
     const ScratchFile json, solution;
     const auto run = program(s.options() + " --json " + json.path() + " --solution " + solution.path());
@@ -523,7 +481,7 @@ TEST_CASE("JSON says how a system was solved, and JSON or the solution may go to
     CHECK(program.refusal_fault(s.options() + " --json - --solution -") == "");
 }
 
-TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary ones are") {
+TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary ones are", "[program][thorough]") {
     const std::vector<double> a = {4, 1, 0, 1, 3, -1, 0.5, 1, 2}, b = {6, 4, 8.5}; // x = 1, 2, 3
     for (const double of_a : {0x1p-1068, 0x1p-1030, 0x1p-660, 1.0, 0x1p660, 0x1p1020})
         for (const double of_b : {0x1p-1068, 1.0, 0x1p660}) {
@@ -553,7 +511,7 @@ TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary o
     CHECK(program("--repeat 1 --backend cpu --matrix " + tiny.path()).exit_code == 0);
 }
 
-TEST_CASE("the study of pivoting compares times and growth") {
+TEST_CASE("the study of pivoting compares times and growth", "[program][thorough]") {
     const auto runs = program.results("--study pivoting --repeat 1 --warmup 0 --backend cpu");
     REQUIRE(runs.size() == 5);
     const auto of = [](const nlohmann::json& run, const std::string& name) {
@@ -576,24 +534,4 @@ TEST_CASE("the study of pivoting compares times and growth") {
     CHECK(plain["growth"].get<double>() > 100);
     CHECK(pivoting["growth"].get<double>() > 1);
     CHECK(pivoting["growth"].get<double>() < 100);
-}
-
-TEST_CASE("the study of growth has the time per operation at each size") {
-    const auto operations = [](const nlohmann::json& problem, const auto&) {
-        double sum = 0; // a division and two operations for each element that is left in its row, in each row
-        for (double rest = problem["n"].get<double>() - 1; rest > 0; --rest) sum += rest * (1 + 2 * rest);
-        return sum;
-    };
-    CHECK(program.growth_fault("--n 100", "ns_per_operation", 3, operations, wrong_rungs) == "");
-}
-
-TEST_CASE("the study of figure 3.10 runs, and its speed-ups refer to the rung without pivoting") {
-    CHECK(program.study_fault("figure-3-10", "--backend cpu", 5, wrong_rungs, [](const nlohmann::json& run) {
-        return gpulab::testing::reference_fault(run, "cpu_right_looking");
-    }) == "");
-}
-
-TEST_CASE("the study of the update runs where there is CUDA, and says so where there is none") {
-    if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study update") == "");
-    else CHECK(program.study_fault("update", "", 4) == "");
 }

@@ -18,6 +18,7 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "scene/scene.hpp"
 
 namespace fdtd::testing {
 

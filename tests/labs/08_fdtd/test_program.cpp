@@ -1,4 +1,4 @@
-// The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
+// The program as a user meets it: the contract of all programs, and what is this lab's own.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -17,8 +17,7 @@
 #include "gpulab/file.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/input_file.hpp"
-#include "gpulab_testing/hand_out.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/contract.hpp"
 #include "levels/levels.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
@@ -27,17 +26,17 @@ using gpulab::Backend;
 using gpulab::testing::names_of;
 using gpulab::testing::ScratchFile;
 using gpulab::testing::ScratchFolder;
+using gpulab::testing::StudyCase;
 using Words = std::set<std::string>;
+using Json = nlohmann::json;
 
 namespace {
 const gpulab::testing::Program program("fdtd", FDTD_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(fdtd::variants<double>(), [](fdtd::Run<double>* run) {
-        for (const auto& v : fdtd::variants<double>())
-            if (v.run == run) return fdtd::testing::every_kind_fault(fdtd::testing::rung_of<double>(v));
-        return std::string();
+    return gpulab::testing::known_wrong(fdtd::variants<double>(), [](const auto& v) {
+        return fdtd::testing::every_kind_fault(fdtd::testing::rung_of<double>(v));
     });
 }
 
@@ -121,6 +120,48 @@ std::string study_figures_fault(const nlohmann::json& runs, const Words& names, 
     return timed >= rows ? "" : fmt::format("only {} rows have a time", timed);
 }
 
+gpulab::testing::Operation operation(const std::string& type) {
+    return {"--nx 70 --ny 50 --steps 30 --repeat 1 --type " + type,
+            {{"nx", 70}, {"ny", 50}, {"steps", 30}, {"type", type}},
+            gpulab::testing::backends_of(fdtd::variants<double>()),
+            "cpu_sequential",
+            wrong_rungs(),
+            [](const Json& run, const Json& row) { return figures_fault(run, row, {"speedup"}); }};
+}
+
+std::optional<StudyCase> study_of(const std::string& name) {
+    if (name == "figure-4-5") return std::nullopt;
+    if (name == "figure-4-4") return StudyCase{"--steps 40", 1, wrong_rungs()};
+    if (name == "table-4-1") return StudyCase{"--nx 300 --steps 4", 16, wrong_rungs(), {}, {Backend::cuda}};
+    return StudyCase{"--nx 300 --steps 4", 2, wrong_rungs()};
+}
+
+const gpulab::testing::ProgramCases contract([] {
+    return gpulab::testing::LabProgram{.program = program,
+                                       .readme = FDTD_README,
+                                       .variants = names_of(fdtd::variants<double>()),
+                                       .studies = fdtd::study_list(),
+                                       .options = "--scene --nx --ny --steps --type --frames --vtk --field --probes",
+                                       .smallest = "--nx 16 --ny 16 --steps 1",
+                                       .refusals = R"(
+            --nx 2 | --ny 0 | --steps 0 | --steps x | --nx 40000 | --type half
+            --scene nowhere | --scene /dev/zero | --scene '' | --scene number | --scene number --nx 30
+            --scene wrong : colour: is not a key
+            --study ladder --scene book | --study ladder --nx 299 | --study growth --nx 15
+            --study figure-4-4 --nx 30 | --field /nonexistent/folder/x.csv | --probes x.csv --field ./x.csv)",
+                                       .files = {{"wrong", R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})"},
+                                                 {"number", R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})"}},
+                                       .operations = {operation("float"), operation("double")},
+                                       .study = study_of,
+                                       .per_element = "ns_per_cell_and_step",
+                                       .elements =
+                                           [](const Json& problem, const Json&) {
+                                               return problem["nx"].get<double>() * problem["ny"].get<double>() *
+                                                      problem["steps"].get<double>();
+                                           },
+                                       .growth = {{"--nx 100 --steps 3", 3, wrong_rungs()}}};
+});
+
 /// The numbers with a decimal point in a text, in their order.
 std::vector<double> numbers_in(const std::string& text) {
     std::vector<double> all;
@@ -131,12 +172,13 @@ std::vector<double> numbers_in(const std::string& text) {
 }
 } // namespace
 
-TEST_CASE("the README's ladder is the variant table") {
-    CHECK(gpulab::testing::variants_in_ladder(FDTD_README) == names_of(fdtd::variants<double>()));
+TEST_CASE("the README names every scene, and the tables of both types have the same names", "[program]") {
+    const std::vector<std::string> scenes = fdtd::scene_names();
+    CHECK(gpulab::testing::absent_from(FDTD_README, {scenes.begin(), scenes.end()}) == Words{});
     CHECK(names_of(fdtd::variants<float>()) == names_of(fdtd::variants<double>()));
 }
 
-TEST_CASE("the Core rungs of the README's ladder are those that compute the book's problem only") {
+TEST_CASE("the Core rungs of the README's ladder are those that compute the book's problem only", "[program]") {
     const std::string page = gpulab::testing::bytes_of(FDTD_README);
     const std::size_t core = page.find("**Core**"), further = page.find("**Further**");
     REQUIRE((core != std::string::npos && core < further && further != std::string::npos));
@@ -147,79 +189,16 @@ TEST_CASE("the Core rungs of the README's ladder are those that compute the book
     }
 }
 
-TEST_CASE("a Core rung that is asked for a scene beyond the book's says in one line which rungs compute it") {
-    for (const std::string name : {"cpu_sequential", "cpu_threads"}) {
-        const auto run = program("--scene scatterer --variant " + name);
-        CHECK(run.exit_code == 2);
-        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-        CHECK(run.err.find(name + ": computes the book's problem only") != std::string::npos);
-        CHECK(run.err.find("cpu_scene, opencl_scene and cuda_scene compute the others") != std::string::npos);
-    }
+TEST_CASE("a Core rung that is asked for a scene beyond the book's says in one line which rungs compute it",
+          "[program]") {
+    for (const std::string name : {"cpu_sequential", "cpu_threads"})
+        for (const std::string& says : {name + ": computes the book's problem only",
+                                        std::string("cpu_scene, opencl_scene and cuda_scene compute the others")})
+            CHECK(program.refusal_fault("--scene scatterer --variant " + name, says) == "");
 }
 
-TEST_CASE("the README names every study and every scene") {
-    CHECK(gpulab::testing::absent_from(FDTD_README, gpulab::testing::names_of_studies(fdtd::study_list())) == Words{});
-    const std::vector<std::string> scenes = fdtd::scene_names();
-    CHECK(gpulab::testing::absent_from(FDTD_README, {scenes.begin(), scenes.end()}) == Words{});
-}
-
-TEST_CASE("the program lists every variant, study and option and exits 0") {
-    CHECK(program.missing("--list", names_of(fdtd::variants<double>())) == Words{});
-    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(fdtd::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--scene", "--nx", "--ny", "--steps", "--type", "--frames", "--vtk", "--field",
-                                     "--probes"}) == Words{});
-}
-
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    const ScratchFile wrong, number;
-    wrong.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})");
-    number.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})");
-    for (const std::string& arguments : {std::string("--nx 2"),
-                                         std::string("--ny 0"),
-                                         std::string("--steps 0"),
-                                         std::string("--steps x"),
-                                         std::string("--nx 40000"),
-                                         std::string("--type half"),
-                                         std::string("--scene nowhere"),
-                                         std::string("--scene /dev/zero"),
-                                         std::string("--scene ''"),
-                                         "--scene " + wrong.path(),
-                                         "--scene " + number.path(),
-                                         std::string("--variant cuda_magic"),
-                                         std::string("--study speed"),
-                                         std::string("--study ladder --scene book"),
-                                         std::string("--study ladder --nx 299"),
-                                         std::string("--study growth --nx 15"),
-                                         std::string("--study figure-4-4 --nx 30"),
-                                         std::string("--field /nonexistent/folder/x.csv"),
-                                         std::string("--probes x.csv --field ./x.csv"),
-                                         "--scene " + number.path() + " --nx 30",
-                                         std::string("stray")}) {
-        INFO(arguments);
-        CHECK(program.refusal_fault(arguments) == "");
-    }
-    const gpulab::testing::Outcome outcome = program("--scene " + wrong.path());
-    CHECK(outcome.err.find("colour: is not a key") != std::string::npos);
-}
-
-TEST_CASE("a full run passes every variant that can run, skips the others with reasons, and writes both files") {
-    for (const std::string type : {"float", "double"}) {
-        INFO(type);
-        const ScratchFile csv;
-        const auto run =
-            program.results("--nx 70 --ny 50 --steps 30 --repeat 1 --type " + type + " --csv " + csv.path());
-        CHECK(run["lab"] == "fdtd");
-        CHECK(run["problem"]["nx"] == 70);
-        CHECK(run["problem"]["steps"] == 30);
-        CHECK(run["variants"].size() == gpulab::testing::rows_of(fdtd::variants<double>()));
-        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
-        for (const auto& row : run["variants"])
-            if (row["status"] == "passed") CHECK(figures_fault(run, row, {"speedup"}) == "");
-        CHECK(csv.text().find("opencl_steps") != std::string::npos);
-    }
-}
-
-TEST_CASE("every scene passes on every variant that can run it, and Core rungs leave all but the book's to others") {
+TEST_CASE("every scene passes on every variant that can run it, and Core rungs leave all but the book's to others",
+          "[program][thorough]") {
     for (const std::string& scene : fdtd::scene_names()) {
         INFO(scene);
         auto run = program.results("--scene " + scene + " --nx 80 --ny 72 --steps 40 --repeat 1");
@@ -229,7 +208,7 @@ TEST_CASE("every scene passes on every variant that can run it, and Core rungs l
     }
 }
 
-TEST_CASE("pictures, fields and probes are written") {
+TEST_CASE("pictures, fields and probes are written", "[program]") {
     const ScratchFolder folder;
     const std::string arguments =
         "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --frames " +
@@ -254,7 +233,7 @@ TEST_CASE("pictures, fields and probes are written") {
           2);
 }
 
-TEST_CASE("pictures of a wrong field are written, and the exit code says that it is wrong") {
+TEST_CASE("pictures of a wrong field are written, and the exit code says that it is wrong", "[program]") {
     const gpulab::testing::Program motionless("fdtd", FDTD_MOTIONLESS);
     const ScratchFolder folder;
     const auto run = motionless("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("pictures"));
@@ -264,7 +243,7 @@ TEST_CASE("pictures of a wrong field are written, and the exit code says that it
     CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
 }
 
-TEST_CASE("the variant whose results are written is the fastest") {
+TEST_CASE("the variant whose results are written is the fastest", "[program]") {
     const ScratchFile json, field;
     const auto run = program("--backend cpu --steps 20 --repeat 3 --json " + json.path() + " --field " + field.path());
     INFO(run.out << run.err);
@@ -278,7 +257,8 @@ TEST_CASE("the variant whose results are written is the fastest") {
     CHECK(run.out.find("\nResults of " + fastest + ":\n") != std::string::npos);
 }
 
-TEST_CASE("a scene is read compressed, through links and pipes, and what is written to .gz is compressed") {
+TEST_CASE("a scene is read compressed, through links and pipes, and what is written to .gz is compressed",
+          "[program]") {
     const ScratchFolder folder;
     const std::string text = R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "probes": [{"at": [2, 3]}], "sources": [
         {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
@@ -308,7 +288,7 @@ TEST_CASE("a scene is read compressed, through links and pipes, and what is writ
               .err.find("cannot read numbers.gz: No such file") != std::string::npos);
 }
 
-TEST_CASE("no output overwrites a file that the scene is read from") {
+TEST_CASE("no output overwrites a file that the scene is read from", "[program]") {
     const ScratchFolder folder;
     std::filesystem::create_directory(folder.path("frames"));
     const std::string scene = folder.path("scene.json"), map = folder.path("frames/frame-000001.png"),
@@ -337,7 +317,7 @@ TEST_CASE("no output overwrites a file that the scene is read from") {
 }
 
 TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_scene_threads, and a line says so",
-          "[cpu]") {
+          "[program][thorough]") {
     const ScratchFolder folder;
     gpulab::OutputFile(folder.path("long.json"))
         .write(R"({"nx": 300, "ny": 300, "dx": 0.01, "steps": 11500, "frames": {"every": 11500},
@@ -359,7 +339,7 @@ TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_sce
     CHECK(nothing.out.find("computes the files") == std::string::npos);
 }
 
-TEST_CASE("a folder that cannot be written is refused before anything is computed") {
+TEST_CASE("a folder that cannot be written is refused before anything is computed", "[program]") {
     const ScratchFolder folder;
     gpulab::OutputFile(folder.path("file")).write("x");
     for (const char* const option : {"--frames ", "--vtk "})
@@ -380,7 +360,8 @@ TEST_CASE("a folder that cannot be written is refused before anything is compute
     CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
 }
 
-TEST_CASE("a field that the memory cannot hold is refused before anything is computed, many pictures are not") {
+TEST_CASE("a field that the memory cannot hold is refused before anything is computed, many pictures are not",
+          "[program]") {
     // A grid of the largest size takes 36 GiB for each field; the number of pictures does not count.
     fdtd::Scene scene;
     scene.nx = scene.ny = 2000, scene.steps = 10'000'000, scene.frame_every = 1;
@@ -403,7 +384,8 @@ TEST_CASE("a field that the memory cannot hold is refused before anything is com
     }
 }
 
-TEST_CASE("without a scale in the scene, the strongest colour of all pictures stands for the largest value of all") {
+TEST_CASE("without a scale in the scene, the strongest colour of all pictures stands for the largest value of all",
+          "[program]") {
     const ScratchFolder folder;
     gpulab::OutputFile(folder.path("pulse.json"))
         .write(R"({"nx": 30, "ny": 30, "dx": 0.01, "steps": 60, "frames": {"every": 10},
@@ -420,7 +402,7 @@ TEST_CASE("without a scale in the scene, the strongest colour of all pictures st
     CHECK(red_of_source("000010") > 103);
 }
 
-TEST_CASE("records and sources that the memory cannot hold are refused before anything is computed") {
+TEST_CASE("records and sources that the memory cannot hold are refused before anything is computed", "[program]") {
     std::string sources, probes;
     for (int i = 0; i < 16; ++i) {
         const std::string comma = i == 0 ? "" : ", ";
@@ -446,7 +428,8 @@ TEST_CASE("records and sources that the memory cannot hold are refused before an
     }
 }
 
-TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for both boundaries, after the last row") {
+TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for both boundaries, after the last row",
+          "[program][thorough]") {
     const ScratchFile json;
     const auto run =
         program("--study table-4-2 --backend cpu --nx 2100 --steps 1 --repeat 1 --warmup 0 --json " + json.path());
@@ -484,7 +467,7 @@ TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for bot
     }
 }
 
-TEST_CASE("the figures of a study's rows follow from the times in the same file") {
+TEST_CASE("the figures of a study's rows follow from the times in the same file", "[program][thorough]") {
     const std::string few = " --backend cpu --nx 300 --steps 4 --repeat 1 --warmup 0";
     CHECK(study_figures_fault(program.results("--study ladder" + few), {"seconds", "speedup"}, 4) == "");
     CHECK(study_figures_fault(program.results("--study figure-4-6" + few), {"speedup", "sequential_mcells_per_s"}, 2) ==
@@ -497,19 +480,19 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
                             std::regex("\n  largest \\|Hz\\| after step 20: \\d+\\.\\d{3}, 40: \\d+\\.\\d{3}\n")));
 }
 
-TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200") {
+TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200", "[program]") {
     for (const std::string study : {"table-4-1", "table-4-2", "figure-4-5", "figure-4-6"})
         CHECK(fdtd::default_steps(study) == 1000);
     for (const std::string study : {"figure-4-4", "ladder", "growth"}) CHECK(fdtd::default_steps(study) == 200);
 }
 
-TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[cuda]") {
+TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[program][thorough][cuda]") {
     (void)gpulab::testing::devices_or_skip(Backend::cuda);
     const auto runs = program.results("--study ladder --backend cuda --nx 300 --steps 4 --repeat 1");
     CHECK(study_figures_fault(runs, {"seconds", "speedup"}, 8) == "");
 }
 
-TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name", "[cuda]") {
+TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name", "[program][thorough][cuda]") {
     (void)gpulab::testing::devices_or_skip(Backend::cuda);
     const std::vector<std::string> four = {"conductor 128", "conductor 256", "conductor 512", "conductor 1024",
                                            "pml 128",       "pml 256",       "pml 512",       "pml 1024"};
@@ -532,7 +515,8 @@ TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name"
 }
 
 TEST_CASE(
-    "figure-4-5 times four levels with both boundaries, says how much longer layers take, and runs one grid in full") {
+    "figure-4-5 times four levels with both boundaries, says how much longer layers take, and runs one grid in full",
+    "[program][thorough]") {
     const ScratchFile json;
     const auto run = program("--study figure-4-5 --nx 300 --steps 3 --repeat 1 --warmup 0 --json " + json.path());
     INFO(run.out << run.err);
@@ -565,6 +549,10 @@ TEST_CASE(
             CHECK(std::abs(with["longer_percent"].get<double>() - 100 * (ratio - 1)) < 1e-9 * 100 * ratio);
         }
     }
+    // A grid whose steps are all run anyway does not run twice.
+    const auto in_full = program.results("--study figure-4-5 --nx 64 --repeat 1 --warmup 0");
+    REQUIRE(in_full.size() == 2);
+    for (const auto& one : in_full) CHECK(one["problem"]["steps"] == 1000);
     // One size: its own figure is the mean.
     const double longer = runs[1]["variants"][3]["longer_percent"];
     CHECK(run.out.find(fmt::format("Layers take {:.1f} % longer than the conductor at O3", longer)) !=
@@ -572,14 +560,7 @@ TEST_CASE(
     CHECK(run.out.find("s per 1000: the time of 1000 steps, in proportion") != std::string::npos);
 }
 
-TEST_CASE("figure-4-5 does not run a grid twice whose steps are all run anyway") {
-    const auto runs = program.results("--study figure-4-5 --nx 64 --repeat 1 --warmup 0");
-    REQUIRE(runs.size() == 2);
-    CHECK(runs[0]["problem"]["steps"] == 1000);
-    CHECK(runs[1]["problem"]["steps"] == 1000);
-}
-
-TEST_CASE("a row has a gain when the base was timed before it, on the same device") {
+TEST_CASE("a row has a gain when the base was timed before it, on the same device", "[program]") {
     const auto row = [](const char* variant, Backend backend, int index, double ms) {
         gpulab::Result r;
         r.variant = variant, r.device.backend = backend, r.device.index = index;
@@ -605,21 +586,4 @@ TEST_CASE("a row has a gain when the base was timed before it, on the same devic
     CHECK(of(figures, row("fast", Backend::cuda, 0, 3)).at("gain") == 4);
     fdtd::Figures without;
     CHECK(of(without, row("fast", Backend::cpu, 0, 3)) == All{{"mcells_per_s", 2000}, {"seconds", 0.003}});
-}
-
-TEST_CASE("the studies run at a small size") {
-    CHECK(program.study_fault("figure-4-4", "--steps 40", 1, wrong_rungs()) == "");
-    for (const std::string study : {"ladder", "table-4-2", "figure-4-5", "figure-4-6"}) {
-        INFO(study);
-        CHECK(program.study_fault(study, "--nx 300 --steps 4", 2, wrong_rungs()) == "");
-    }
-    if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study table-4-1 --nx 300") == "");
-    else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4", 16, wrong_rungs()) == "");
-}
-
-TEST_CASE("the study of growth has the time per cell and step at each size") {
-    const auto cell_steps = [](const nlohmann::json& problem, const auto&) {
-        return problem["nx"].get<double>() * problem["ny"].get<double>() * problem["steps"].get<double>();
-    };
-    CHECK(program.growth_fault("--nx 100 --steps 3", "ns_per_cell_and_step", 3, cell_steps, wrong_rungs()) == "");
 }

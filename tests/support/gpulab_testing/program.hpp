@@ -2,10 +2,14 @@
 /// Runs a lab's program as a user does: what it prints, what it writes, how it ends.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpulab/device.hpp"
 
@@ -42,10 +46,17 @@ public:
 
     const std::string& path() const { return file_.path(); }
     std::string path(const std::string& name) const { return file_.path() + "/" + name; } ///< of a file in it
+    std::string text(const std::string& name) const { return bytes_of(path(name)); }      ///< @throws as bytes_of()
+    nlohmann::json json(const std::string& name) const; ///< @throws as text(), and for what is no JSON
+    void write(const std::string& name, const std::string& text) const;
+    bool has(const std::string& name) const; ///< whether there is such a file
 
 private:
     ScratchFile file_;
 };
+
+/// The names and contents of files.
+using Files = std::map<std::string, std::string>;
 
 /// What a program said and how it ended.
 struct Outcome {
@@ -59,16 +70,23 @@ struct Outcome {
 using KnownWrong = std::function<bool(const std::string& variant, const std::string& device)>;
 
 /// KnownWrong from a variant table: runs the variant of that name on that device.
-/// @param fault `fault(run)`: what is wrong with a variant on the current device, or ""
+/// @param fault `fault(variant)`: what is wrong with a row of the table on the current device, or ""
 template <class Table, class Fault> KnownWrong known_wrong(const Table& table, const Fault& fault) {
     return [table, fault](const std::string& name, const std::string& id) {
         for (const auto& variant : table)
             for (const Device& device : devices(variant.backend)) {
                 if (variant.name != name || device.id() != id) continue;
                 use(device);
-                return !std::string(fault(variant.run)).empty();
+                return !std::string(fault(variant)).empty();
             }
         return false; // a kernel of a study
+    };
+}
+
+/// KnownWrong of several tables.
+inline KnownWrong any_of(const std::vector<KnownWrong>& tables) {
+    return [tables](const std::string& name, const std::string& id) {
+        return std::ranges::any_of(tables, [&](const KnownWrong& wrong) { return wrong(name, id); });
     };
 }
 
@@ -78,6 +96,11 @@ public:
     /// @param lab as it calls itself @param path of the executable
     Program(std::string lab, std::string path) : lab_(std::move(lab)), path_(std::move(path)) {}
 
+    const std::string& lab() const { return lab_; }
+
+    /// The same program, run in a folder: file names in its arguments are those of the folder.
+    Program in(const ScratchFolder& folder) const;
+
     /// Runs it through the shell. @param arguments as typed, quoted by the caller where needed
     Outcome operator()(const std::string& arguments) const;
 
@@ -85,8 +108,10 @@ public:
     Outcome fed(const std::string& file, const std::string& arguments) const;
 
     /// What is wrong with how it refuses these arguments, or "": it must end with 2 and one line on stderr that begins
-    /// with its name, and leave neither a results file nor a temporary one.
-    std::string refusal_fault(const std::string& arguments) const;
+    /// with its name, leave neither a results file nor a temporary one, and change no file.
+    /// @param says words that the line must hold @param files what there is in the folder in which it runs
+    std::string refusal_fault(const std::string& arguments, const std::string& says = "",
+                              const Files& files = {}) const;
 
     /// Those of the words that it does not print. @throws std::runtime_error when it does not end with 0
     std::set<std::string> missing(const std::string& arguments, const std::set<std::string>& words) const;
@@ -112,8 +137,8 @@ public:
                              const KnownWrong& known_wrong = {}) const;
 
 private:
-    Outcome run(const std::string& before, const std::string& arguments) const;
-    std::string lab_, path_;
+    Outcome run(const std::string& input, const std::string& arguments) const;
+    std::string lab_, path_, folder_ = ".";
 };
 
 /// What is wrong with one run in a results file, or "": a variant of a back end without a device must be skipped, those
@@ -126,13 +151,5 @@ std::string run_fault(const nlohmann::json& run, const std::string& reference, c
 /// What is wrong with the variant to which the speed-ups of a run refer, or "": it must be the one with this name. A
 /// run without speed-ups may have none.
 std::string reference_fault(const nlohmann::json& run, const std::string& variant);
-
-/// How many rows a run of a variant table has: one for each device of a variant's back end, or one to say that there is
-/// none.
-template <class Table> std::size_t rows_of(const Table& table) {
-    std::size_t rows = 0;
-    for (const auto& variant : table) rows += devices(variant.backend).empty() ? 1 : devices(variant.backend).size();
-    return rows;
-}
 
 } // namespace gpulab::testing

@@ -23,6 +23,12 @@ template <class T> T field(const Case& c, const char* name, T otherwise) {
     return c.contains(name) ? c.at(name).get<T>() : otherwise;
 }
 
+/// The name of an element type in a case.
+template <class T> inline constexpr const char* type_name = nullptr;
+template <> inline constexpr const char* type_name<float> = "float";
+template <> inline constexpr const char* type_name<double> = "double";
+template <> inline constexpr const char* type_name<int> = "int";
+
 /// Makes and compares the cases of a lab's operations.
 class Judge {
 public:
@@ -44,6 +50,11 @@ public:
         };
     }
 
+    /// The same for a task that is a template: one for each type, with its name in the field "type".
+    template <template <class> class Task, class... Types> void add(const std::string& op) {
+        (add<Task<Types>>(op, type_name<Types>), ...);
+    }
+
     /// The program: `make SPEC CASES` writes messages for a worker, `check SPEC ANSWERS` prints a verdict for each
     /// case as JSON, `devices` prints the devices found.
     /// @param argv SPEC is a JSON file with a list of cases
@@ -61,5 +72,8 @@ private:
 
     std::map<std::string, Entry> tasks_;
 };
+
+/// Each lab's judge.cpp defines it: adds the tasks of its exercises. main() is in common/src/grading/judge.cpp.
+void add_tasks(Judge& judge);
 
 } // namespace gpulab::grading

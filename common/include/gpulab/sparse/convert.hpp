@@ -11,19 +11,6 @@ namespace gpulab {
 /// Sorts the entries by row and column. Entries at the same position are added up.
 /// @throws Error when an index lies outside the matrix or the three arrays differ in length
 template <class T> Csr<T> to_csr(const Coo<T>& matrix);
-/// Drops the padding. The slots of a row keep their order.
-template <class T> Csr<T> to_csr(const Ell<T>& matrix);
-/// The result is sorted by row, and by column within a row.
-template <class T> Csr<T> to_csr(const Csc<T>& matrix);
-
-/// Drops the padding, and the zeros that the matrix stored. The result is sorted.
-template <class T> Csr<T> to_csr(const Dia<T>& matrix);
-/// Drops the padding. The entries of a row keep their order.
-template <class T> Csr<T> to_csr(const Hyb<T>& matrix);
-/// The entries of a row keep their order.
-template <class T> Csr<T> to_csr(const Jds<T>& matrix);
-/// Drops the padding, and the zeros that the matrix stored. The result is sorted.
-template <class T> Csr<T> to_csr(const Bcsr<T>& matrix);
 
 /// The entries come row by row, in the order of the matrix.
 template <class T> Coo<T> to_coo(const Csr<T>& matrix);

@@ -1,0 +1,58 @@
+// Threads that wait for each other, and what happens where the system starts no more of them.
+#include <atomic>
+#include <barrier>
+#include <catch2/catch_test_macros.hpp>
+#include <system_error>
+#include <vector>
+
+#include "gpulab/parallel.hpp"
+
+#if !defined(_WIN32)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+TEST_CASE("all threads of a team work at the same time, each with its own number") {
+    for (const int threads : {1, 2, 5}) {
+        std::vector<int> called(static_cast<std::size_t>(threads));
+        std::atomic<int> seen = 0;
+        std::barrier all(threads);
+        gpulab::in_team(threads, [&](int thread) {
+            ++called[static_cast<std::size_t>(thread)];
+            all.arrive_and_wait(); // would never end if one began after another's end
+            seen += called.back();
+        });
+        CHECK(called == std::vector<int>(static_cast<std::size_t>(threads), 1));
+        CHECK(seen == threads);
+    }
+}
+
+#if !defined(_WIN32)
+TEST_CASE("where no thread can be started, parts are done one after the other, and a team is an error and no wait") {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::alarm(20); // ends what would wait for ever
+        const rlimit none{0, 0};
+        if ((::geteuid() == 0 && ::setuid(65534) != 0) || ::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
+        int called = 0;
+        gpulab::for_parts(4, [&](unsigned part) { called += 1 << part; });
+        if (called != 15) ::_exit(2);
+        std::barrier all(4);
+        try {
+            gpulab::in_team(4, [&](int) {
+                ++called;
+                all.arrive_and_wait();
+            });
+        } catch (const std::system_error&) {
+            ::_exit(called == 15 ? 0 : 4);
+        }
+        ::_exit(1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+#endif

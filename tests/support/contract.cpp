@@ -1,0 +1,142 @@
+#include "gpulab_testing/contract.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <fmt/format.h>
+#include <regex>
+#include <sstream>
+
+#include "gpulab_testing/variants.hpp"
+
+namespace gpulab::testing {
+
+namespace {
+using Words = std::set<std::string>;
+
+/// The variants that a hand-out's ladder names: the rows of its tables that start with `| ` and a name in backticks
+/// that begins with cpu_, opencl_ or cuda_.
+Words variants_in_ladder(const std::string& readme) {
+    const std::string text = bytes_of(readme);
+    static const std::regex row(R"((^|\n)\| *`((cpu|opencl|cuda)_[a-z0-9_]+)` *\|)");
+    Words names;
+    for (auto match = std::sregex_iterator(text.begin(), text.end(), row); match != std::sregex_iterator(); ++match)
+        names.insert((*match)[2]);
+    return names;
+}
+
+Words names_of_studies(const LabProgram& lab) {
+    Words names;
+    for (const StudySummary& study : lab.studies) names.insert(study.name);
+    return names;
+}
+
+void check_hand_out(const LabProgram& lab) {
+    CHECK(variants_in_ladder(lab.readme) == lab.variants);
+    CHECK(absent_from(lab.readme, names_of_studies(lab)) == Words{});
+}
+
+void check_lists(const LabProgram& lab) {
+    std::istringstream own(lab.options);
+    Words options = {"--list", "--variant", "--backend", "--device", "--repeat", "--warmup",
+                     "--seed", "--study",   "--json",    "--csv",    "--help"};
+    for (std::string option; own >> option;) options.insert(option);
+    CHECK(lab.program.missing("--list", lab.variants) == Words{});
+    CHECK(lab.program.missing("--study list", names_of_studies(lab)) == Words{});
+    CHECK(lab.program.missing("--help", options) == Words{});
+}
+
+std::string trimmed(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+    return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+void check_refusals(const LabProgram& lab) {
+    // What common/ refuses is tested there; these show that the program asks it to.
+    std::istringstream lines("stray\n--variant cuda_nothing\n--study nothing\n--csv ''\n"
+                             "--csv /nonexistent/folder/x.csv\n" +
+                             lab.refusals);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t colon = line.find(" : ");
+        const std::string says = colon == std::string::npos ? "" : trimmed(line.substr(colon + 3));
+        std::istringstream commands(line.substr(0, colon));
+        for (std::string command; std::getline(commands, command, '|');) {
+            if (trimmed(command).empty()) continue;
+            INFO(command);
+            CHECK(lab.program.refusal_fault(trimmed(command), says, lab.files) == "");
+        }
+    }
+    // A missing back end is an error only when it is named: the operations run without.
+    const std::string cuda = lab.smallest + " --repeat 1 --backend cuda";
+    if (devices(Backend::cuda).empty()) CHECK(lab.program.refusal_fault(cuda, why_no_devices(Backend::cuda)) == "");
+    else CHECK(lab.program(cuda).exit_code <= 1); // 1: a variant is wrong, which its own test reports
+}
+
+void check_operations(const LabProgram& lab) {
+    for (const Operation& op : lab.operations) {
+        INFO(op.arguments);
+        const ScratchFile csv;
+        const auto run = lab.program.results(op.arguments + " --csv " + csv.path());
+        CHECK(run["lab"] == lab.program.lab());
+        for (const auto& [name, value] : op.problem.items()) CHECK(run["problem"][name] == value);
+        CHECK(run["variants"].size() == rows_of(op.backends));
+        CHECK(run_fault(run, op.reference, op.known_wrong) == "");
+        const std::string rows = csv.text();
+        CHECK(static_cast<std::size_t>(std::ranges::count(rows, '\n')) == 1 + run["variants"].size());
+        for (const auto& v : run["variants"]) {
+            INFO(v.dump());
+            CHECK(rows.find(v["name"].get<std::string>()) != std::string::npos);
+            if (op.fault && v["status"] == "passed") CHECK(op.fault(run, v) == "");
+        }
+    }
+}
+
+void check_studies(const LabProgram& lab) {
+    for (const std::string& name : names_of_studies(lab)) {
+        if (name == "growth") continue; // see check_growth()
+        INFO(name);
+        const std::optional<StudyCase> found = lab.study(name);
+        if (!found) continue;
+        const StudyCase& study = *found;
+        const auto missing = [](Backend backend) { return devices(backend).empty(); };
+        if (!study.needs.empty() && std::ranges::all_of(study.needs, missing))
+            CHECK(lab.program.refusal_fault(fmt::format("--study {} {}", name, study.arguments)) == "");
+        else CHECK(lab.program.study_fault(name, study.arguments, study.least, study.known_wrong, study.fault) == "");
+    }
+}
+
+void check_growth(const LabProgram& lab) {
+    for (const GrowthCase& growth : lab.growth)
+        CHECK(lab.program.growth_fault(growth.arguments, lab.per_element, growth.sizes, lab.elements,
+                                       growth.known_wrong) == "");
+}
+} // namespace
+
+std::size_t rows_of(const std::vector<Backend>& backends) {
+    std::size_t rows = 0;
+    for (const Backend backend : backends) rows += std::max<std::size_t>(devices(backend).size(), 1);
+    return rows;
+}
+
+std::set<std::string> absent_from(const std::string& readme, const std::set<std::string>& names) {
+    const std::string text = bytes_of(readme);
+    Words absent;
+    for (const std::string& name : names)
+        if (text.find("`" + name + "`") == std::string::npos) absent.insert(name);
+    return absent;
+}
+
+ProgramCases::ProgramCases(LabProgram (*lab)(), std::source_location where) {
+    const auto add = [&](const char* sentence, const char* tags, void (*check)(const LabProgram&)) {
+        detail::add_test_case(
+            sentence, tags, [=] { check(lab()); }, where);
+    };
+    add("the README's ladder is the variant table, and it names every study", "[program]", check_hand_out);
+    add("the program lists every variant (--list), study (--study list) and option (--help)", "[program]", check_lists);
+    add("bad input is one line on stderr, exit code 2 and no file", "[program]", check_refusals);
+    add("every variant that can run passes, the others are skipped with reasons, and both files have every row",
+        "[program]", check_operations);
+    add("every study runs and writes a list of runs", "[program][thorough]", check_studies);
+    add("the study of growth has the time per element at each size", "[program][thorough]", check_growth);
+}
+
+} // namespace gpulab::testing
