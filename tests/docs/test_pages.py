@@ -404,7 +404,8 @@ class Tree:
 
     def __init__(self, folder):
         self.root = folder
-        shutil.copytree(ROOT / "docs/pages", folder / "docs/pages")
+        for name in ("docs/pages", "tools/grading"):
+            shutil.copytree(ROOT / name, folder / name)
         for name, text in {
             "README.md": "# All\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
             "docs/kernels.md": '# Words\n\n## Where\n\n- <a name="lane"></a>**Lane**: one\n',
