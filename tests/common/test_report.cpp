@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -112,6 +113,17 @@ Result skipped_on(const Device& device, const char* variant, const char* reason)
     r.device = device;
     r.has_device = true;
     return r;
+}
+
+/// What a program prints with these arguments about a problem whose results the body adds.
+Printed reported(const std::vector<std::string>& arguments, const gpulab::Parameters& problem,
+                 const std::function<void(Report&)>& body, const Surroundings& surroundings = known()) {
+    const TestOptions options(arguments);
+    return printed_by([&] {
+        Report report(options, problem, surroundings);
+        body(report);
+        report.finish();
+    });
 }
 
 } // namespace
@@ -291,9 +303,7 @@ lab,sizes,20,float,42,,,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
 }
 
 TEST_CASE("a study whose sweep has a column is one table") {
-    const TestOptions options({"--study", "sizes"});
-    const Printed printed = printed_by([&] {
-        Report report(options, {}, known());
+    const Printed printed = reported({"--study", "sizes"}, {}, [&](Report& report) {
         for (const std::int64_t stride : {1, 32}) {
             report.column("stride", "stride");
             report.column("share", "share of it");
@@ -305,7 +315,6 @@ TEST_CASE("a study whose sweep has a column is one table") {
             report.add(ran("cpu_right", cpu), {.bytes = 12e6});
             report.add(skipped_on(gpu, "cuda_one", "too old"), {.bytes = 12e6});
         }
-        report.finish();
     });
     CHECK(printed.out == R"(lab, study sizes
 
@@ -382,26 +391,20 @@ TEST_CASE("a run says on a terminal what it is doing, and takes it back before t
 }
 
 TEST_CASE("a column is wide enough for the digits that its format asks for") {
-    const TestOptions options({});
-    const Printed printed = printed_by([&] {
-        Report report(options, {{"n", std::int64_t{10}}}, known());
+    const Printed printed = reported({}, {{"n", std::int64_t{10}}}, [&](Report& report) {
         report.column("value", "value", "{:20.17g}");
         Result r = ran("cpu_right", cpu);
         r.extra = {{"value", -1.0 / 3}};
         report.add(r, {.bytes = 12e6});
-        report.finish();
     });
     CHECK(printed.out.find(" -0.33333333333333331 ") != std::string::npos);
 }
 
 TEST_CASE("a name longer than its column takes the space behind it, and the columns stay below their headings") {
-    const TestOptions options({});
-    const Printed printed = printed_by([&] {
-        Report report(options, {{"n", std::int64_t{10}}}, known());
+    const Printed printed = reported({}, {{"n", std::int64_t{10}}}, [&](Report& report) {
         report.add(ran("cuda_of_24_letters_at_all", gpu), {.bytes = 12e6});
         report.add(ran("cuda_with_a_name_of_30_letters", gpu), {.bytes = 12e6});
         report.add(ran("cuda_with_a_name_that_pushes_the_first_figure", gpu), {.bytes = 12e6});
-        report.finish();
     });
     CHECK(printed.out == R"(lab: n = 10
 
@@ -470,9 +473,7 @@ TEST_CASE("a study writes its results to stdout once, at its end") {
 }
 
 TEST_CASE("a rate without bytes or operations gets no column, and what was not measured is a dash") {
-    const TestOptions options({});
-    const Printed printed = printed_by([&] {
-        Report report(options, {{"n", std::int64_t{10}}}, known());
+    const Printed printed = reported({}, {{"n", std::int64_t{10}}}, [&](Report& report) {
         report.column("value", "value", "{:.6f}");
         Result r = ran("cpu_right", cpu);
         r.extra = {{"value", 3.14159265}};
@@ -484,7 +485,6 @@ TEST_CASE("a rate without bytes or operations gets no column, and what was not m
         r = ran("cuda_right", gpu);
         r.extra = {{"value", -123456789.0}};
         report.add(r, {.flops = 30e6, .arithmetic = Arithmetic::fp64});
-        report.finish();
     });
     CHECK(printed.out == R"(lab: n = 10
 
@@ -842,9 +842,7 @@ TEST_CASE("JSON and CSV say the day of a run") {
 
 TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty in CSV") {
     const ScratchFile json, csv;
-    const TestOptions options({"--json", json.path(), "--csv", csv.path()});
-    printed_by([&] {
-        Report report(options, {}, known());
+    reported({"--json", json.path(), "--csv", csv.path()}, {}, [&](Report& report) {
         Result r = ran("cpu_wrong", cpu, false);
         r.error = std::numeric_limits<double>::infinity();
         r.tolerance = std::numeric_limits<double>::quiet_NaN();
@@ -852,7 +850,6 @@ TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty 
         r.kernel = {};
         r.total_ms = 0;
         report.add(r, {.bytes = 12e6});
-        report.finish();
     });
     CHECK(json.json()["variants"][0]["error"].is_null());
     CHECK(json.json()["variants"][0]["tolerance"].is_null());
@@ -903,14 +900,11 @@ TEST_CASE("numbers have the fewest digits that read back the same in CSV as in J
 
 TEST_CASE("a figure of the lab's own that has the name of a field has its column, once") {
     const ScratchFile csv;
-    const TestOptions options({"--csv", csv.path()});
-    printed_by([&] {
-        Report report(options, {{"n", std::int64_t{10}}}, known());
+    reported({"--csv", csv.path()}, {{"n", std::int64_t{10}}}, [&](Report& report) {
         report.sequential({"one_loop", 5});
         Result r = ran("cpu_right", cpu);
         r.extra = {{"sequential_ms", 7.5}, {"note", "a\rb"}};
         report.add(r, work);
-        report.finish();
     });
     CHECK(csv.text().starts_with("lab,n,seed,sequential_variant,sequential_ms,variant,"));
     CHECK(csv.text().find("sequential_ms", csv.text().find(",variant,")) == std::string::npos);

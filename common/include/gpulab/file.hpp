@@ -36,7 +36,10 @@ public:
     /// Keeps the content for commit().
     void prepare(std::string_view content) { content_ = content; }
     /// Adds to what is kept for commit(): for a content that comes in parts.
-    void append(std::string_view part) { content_ = content_.value_or("").append(part); }
+    void append(std::string_view part) {
+        if (!content_) content_.emplace();
+        content_->append(part);
+    }
     /// Writes what has been prepared, if there is something. @throws Error when it cannot be written (a full disk)
     void commit();
 

@@ -28,7 +28,7 @@ template <class Body> void for_parts(unsigned parts, const Body& body) {
 }
 
 /// Calls body(thread) for thread = 0 ... threads - 1, all at the same time, and waits: they may wait for each other at
-/// a std::barrier of that size. None of them begins before all have been started.
+/// a std::barrier of that size, and so none of them may throw. None begins before all have been started.
 /// @throws std::system_error when the system has no more threads; then no body has been called
 void in_team(int threads, const std::function<void(int thread)>& body);
 

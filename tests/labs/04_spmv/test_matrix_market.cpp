@@ -145,8 +145,6 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
     };
     fs::resize_file(packed, fs::file_size(packed) - 9);
     CHECK(complaint(packed) == "cannot read " + packed + ": its gzip data is truncated");
-    gpulab::patience_for_pipes = std::chrono::milliseconds(50);
-    CHECK(complaint(pipe) == "cannot read " + pipe + ": no program writes to this pipe");
     std::ofstream(plain) << real_general << "1 1 2\n1 1 3e38\n1 1 3e38\n";
     CHECK(complaint(plain).starts_with(plain + ": entries at the same place add up to more"));
 }
