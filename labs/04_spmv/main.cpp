@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "describe.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
-#include "gpulab/sparse/rows.hpp"
 #include "gpulab/terminal.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
@@ -30,57 +29,11 @@ struct Choice {
 };
 
 /// Rejects conflicting options, and fills in the defaults.
-void settle(const gpulab::Options& options, Choice& choice) {
+void check_options(const gpulab::Options& options, Choice& choice) {
     if (!choice.matrix.empty() && !choice.generate.empty())
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
     if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
     if (choice.generate.empty()) choice.generate = "laplace2d:1000";
-}
-
-/// Prints the row lengths, and the bytes of each format.
-template <class T> void describe(const gpulab::Csr<T>& a, const spmv::FormatBytes& bytes) {
-    const gpulab::RowStatistics s = gpulab::row_statistics(a.row_start);
-    fmt::print("{} x {}, {} non-zeros ({:.4g} % filled)\n", a.rows, a.columns, a.nonzeros(),
-               a.nonzeros() ? 100 * static_cast<double>(a.nonzeros()) * sizeof(T) / gpulab::dense_bytes(a) : 0.0);
-    fmt::print("row length: {} to {}, mean {:.4g}, standard deviation {:.4g}, {} empty rows\n", s.shortest, s.longest,
-               s.mean, s.deviation, s.empty);
-    for (std::size_t bin = 0; bin < s.histogram.size(); ++bin)
-        if (s.histogram[bin] > 0) {
-            const std::size_t low = bin == 0 ? 0 : std::size_t{1} << (bin - 1), high = bin == 0 ? 0 : 2 * low - 1;
-            fmt::print("  {:>18}  {:>10} rows\n",
-                       low == high ? fmt::format("{}", low) : fmt::format("{} - {}", low, high), s.histogram[bin]);
-        }
-    for (const auto& [name, b] : {std::pair{"dense", bytes.dense},
-                                  {"CSR", bytes.csr},
-                                  {"COO", bytes.coo},
-                                  {"CSC", bytes.csc},
-                                  {"ELL", bytes.ell},
-                                  {"DIA", bytes.dia},
-                                  {"HYB", bytes.hyb},
-                                  {"JDS", bytes.jds},
-                                  {"BCSR", bytes.bcsr},
-                                  {"bins", bytes.bins}})
-        fmt::print("{:<6} {:>16.0f} bytes{}\n", name, b,
-                   bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
-}
-
-/// Whether a problem is so small that all of it is printed. More than ten columns would not fit on a screen.
-template <class T> bool is_small(const gpulab::Csr<T>& a) { return a.rows <= 10 && a.columns <= 10; }
-
-/// Prints a whole small matrix, and the vector, as the lecture shows them.
-template <class T> void show(const gpulab::Csr<T>& a, const std::vector<T>& x) {
-    const std::vector<T> dense = gpulab::to_dense(a);
-    fmt::print("\n");
-    for (std::size_t i = 0; i < a.rows; ++i) {
-        for (std::size_t j = 0; j < a.columns; ++j) fmt::print("{:>8.4g}", dense[i * a.columns + j]);
-        fmt::print("\n");
-    }
-    const std::size_t columns = gpulab::terminal_of_stdout().columns;
-    for (const std::string& line : {fmt::format("row pointers    {}", fmt::join(a.row_start, " ")),
-                                    fmt::format("column indices  {}", fmt::join(a.column, " ")),
-                                    fmt::format("non-zeros       {}", fmt::join(a.value, " ")),
-                                    fmt::format("x               {}", fmt::join(x, " "))})
-        fmt::print("{}", gpulab::wrapped(line, columns, 0, 16));
 }
 
 using Clock = std::chrono::steady_clock;
@@ -88,7 +41,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Prints how fast a file was read or written.
-void tell_rate(const char* what, const std::string& path, double seconds) {
+void print_rate(const char* what, const std::string& path, double seconds) {
     std::error_code none; // /dev/stdout has no size
     const auto bytes = std::filesystem::file_size(path, none);
     if (none) return;
@@ -120,13 +73,13 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"columns", a.columns},
                                     {"nonzeros", a.nonzeros()}});
     const spmv::FormatBytes bytes = spmv::format_bytes(a);
-    describe(a, bytes);
-    if (is_small(a)) show(a, problem.x);
-    if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
+    spmv::describe(a, bytes);
+    if (spmv::is_small(a)) spmv::show(a, problem.x);
+    if (!choice.matrix.empty()) print_rate("read", choice.matrix, made_in);
     if (!choice.write.empty()) {
         const auto write_begin = Clock::now();
         gpulab::write_matrix_market(choice.write, a);
-        tell_rate("written", choice.write, seconds_since(write_begin));
+        print_rate("written", choice.write, seconds_since(write_begin));
     }
 
     const spmv::Reference<T> reference = spmv::make_reference(problem);
@@ -144,7 +97,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
         report.add(std::move(r), spmv::work(a));
         if (!first) continue;
         writer = job.variant.name;
-        if (is_small(a)) small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), writer);
+        if (spmv::is_small(a)) small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), writer);
         if (file_of_y) file_of_y.prepare(gpulab::array_text(y));
     }
     const int code = report.finish();
@@ -173,7 +126,7 @@ int main(int argc, char** argv) try {
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    settle(options, choice);
+    check_options(options, choice);
     return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
 } catch (...) {
     return gpulab::fail("spmv");

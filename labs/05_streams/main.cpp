@@ -16,22 +16,6 @@
 
 namespace {
 
-/// "(12, 200, 3, 255)"
-std::string pixel(const std::vector<unsigned char>& bytes, std::size_t first, int channels) {
-    std::string text;
-    for (int c = 0; c < channels; ++c) text += fmt::format("{}{}", c == 0 ? "(" : ", ", bytes[first + c]);
-    return text + ")";
-}
-
-void print_samples(const streams::Problem& p, const streams::Traces& traces) {
-    if (traces.last_right_name.empty()) return;
-    fmt::print("\nPixels before and after ({}):\n", traces.last_right_name);
-    const auto channels = static_cast<std::size_t>(p.image.channels);
-    for (std::size_t i = 0; i < std::min<std::size_t>(10, p.bytes() / channels); ++i)
-        fmt::print("  {} {} -> {}\n", i, pixel(p.image.pixels, i * channels, p.image.channels),
-                   pixel(traces.last_right.pixels, i * channels, p.image.channels));
-}
-
 /// A CUDA process has 8 connections to a device unless it asks for more before it first uses the device, and streams
 /// that share a connection can wait for each other. This program has up to 64 streams, so it asks for all 32
 /// connections, unless the user has set the variable.
@@ -115,7 +99,7 @@ int main(int argc, char** argv) try {
     const streams::Traces& traces = notes.traces();
     const std::string speed_up = streams::asynchronous_speed_up(results);
     if (!speed_up.empty()) fmt::print("\nAsynchronous over synchronous:\n{}", speed_up);
-    print_samples(problem, traces);
+    streams::print_samples(problem, traces);
     const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // the rest is for the number of the lane
     if (lanes || !trace.empty())
         for (const auto& [title, timeline] : traces.timelines)

@@ -117,4 +117,22 @@ gpulab::Sequential sequential(const Problem& p, Output& out) {
     return gpulab::sequential(variants(), "cpu_sequential", p, out, watch);
 }
 
+namespace {
+/// "(12, 200, 3, 255)"
+std::string pixel(const std::vector<unsigned char>& bytes, std::size_t first, int channels) {
+    std::string text;
+    for (int c = 0; c < channels; ++c) text += fmt::format("{}{}", c == 0 ? "(" : ", ", bytes[first + c]);
+    return text + ")";
+}
+} // namespace
+
+void print_samples(const Problem& p, const Traces& traces) {
+    if (traces.last_right_name.empty()) return;
+    fmt::print("\nPixels before and after ({}):\n", traces.last_right_name);
+    const auto channels = static_cast<std::size_t>(p.image.channels);
+    for (std::size_t i = 0; i < std::min<std::size_t>(10, p.bytes() / channels); ++i)
+        fmt::print("  {} {} -> {}\n", i, pixel(p.image.pixels, i * channels, p.image.channels),
+                   pixel(traces.last_right.pixels, i * channels, p.image.channels));
+}
+
 } // namespace streams

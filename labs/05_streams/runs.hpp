@@ -71,6 +71,9 @@ double overlap_percent(const gpulab::Timeline& timeline);
 /// @param results of all variants; those that were not right do not count
 std::string asynchronous_speed_up(const std::vector<gpulab::Result>& results);
 
+/// Prints the first pixels before and after the last right variant.
+void print_samples(const Problem& p, const Traces& traces);
+
 /// The sizes and settings of a problem, for the report.
 gpulab::Parameters parameters(const Problem& p);
 

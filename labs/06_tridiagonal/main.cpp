@@ -22,7 +22,7 @@ struct Choice {
 };
 
 /// Rejects conflicting options.
-void settle(const gpulab::Options& options, const Choice& choice) {
+void check_options(const gpulab::Options& options, const Choice& choice) {
     if (options.given("--input"))
         for (const char* const other : {"--n", "--matrix"})
             if (options.given(other))
@@ -119,7 +119,7 @@ int main(int argc, char** argv) try {
     options.variants(tridiagonal::variants<double>()); // the same names for float
     options.studies(tridiagonal::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    settle(options, choice);
+    check_options(options, choice);
     return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
 } catch (...) {
     return gpulab::fail("tridiagonal");

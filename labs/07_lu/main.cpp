@@ -1,15 +1,12 @@
 /// @file
 /// Lab 07, LU factorisation: P A = L U of one matrix or of many small ones, and A X = B, with every variant on every
 /// device, checked by their residuals; or the user's own system from files.
-#include <fmt/format.h>
-
 #include "batch.hpp"
-#include "files.hpp"
+#include "choice.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
-#include "gpulab/sparse/matrix_market.hpp"
 #include "lu.hpp"
 #include "solve.hpp"
 #include "studies.hpp"
@@ -19,63 +16,12 @@ namespace {
 
 using gpulab::Options;
 
-/// What the user asked for.
-struct Choice {
-    std::string op = "factorise";
-    std::size_t n = 512;
-    std::size_t count = 16;
-    std::size_t matrices = 10000;
-    lu::SystemFiles files;
-};
-
-/// Rejects conflicting options, and gives a batch its own default for n.
-void settle(const Options& options, Choice& choice) {
-    if (choice.op == "batch") {
-        if (!options.given("--n")) choice.n = 32;
-        if (!choice.files.matrix.empty()) throw gpulab::UsageError("--matrix: the matrices of --op batch are random");
-        if (choice.n > lu::most_batch_rows)
-            throw gpulab::UsageError(fmt::format("--n: the matrices of --op batch have at most {} rows, not {}",
-                                                 lu::most_batch_rows, choice.n));
-    } else if (options.given("--matrices")) {
-        throw gpulab::UsageError("--matrices is for --op batch");
-    }
-    const bool system = !choice.files.rhs.empty();
-    if (system && choice.files.matrix.empty()) throw gpulab::UsageError("--rhs: the system needs a matrix, --matrix");
-    if (!choice.files.solution.empty() && !system)
-        throw gpulab::UsageError("--solution: the system needs right-hand sides, --rhs");
-    if (options.given("--n") && !choice.files.matrix.empty())
-        throw gpulab::UsageError("--n: the file of --matrix has its own size");
-    if (options.given("--rhs-count") && choice.op != "solve")
-        throw gpulab::UsageError("--rhs-count is for --op solve; a file of --rhs has its own number");
-    if (!choice.files.matrix.empty() && options.given("--seed") && choice.op != "solve")
-        throw gpulab::UsageError("--seed: with the file of --matrix nothing is random");
-    for (const char* const option : {"--op", "--csv", "--repeat", "--warmup", "--flush-l2"})
-        if (system && options.given(option))
-            throw gpulab::UsageError(fmt::format("--rhs: a system is solved once; {} is for measurements", option));
-}
-
-/// The rows that the file announces, or that the random matrix will have.
-double rows_of(const Choice& choice) {
-    if (choice.files.matrix.empty()) return static_cast<double>(choice.n);
-    const gpulab::MatrixSize size = gpulab::matrix_market_size(choice.files.matrix);
-    lu::check_square(choice.files.matrix, size.rows, size.columns);
-    return static_cast<double>(size.rows);
-}
-
-/// The matrix of the file, or a random one.
-lu::Problem problem_of(const Options& options, const Choice& choice) {
-    if (choice.files.matrix.empty()) return lu::make_problem(choice.n, options.seed());
-    lu::Problem problem = lu::read_problem(choice.files.matrix);
-    lu::scale(problem.a); // nothing is printed that depends on the size of its numbers
-    return problem;
-}
-
 /// P A = L U with every chosen variant.
-int factorise(const Options& options, const Choice& choice) {
+int factorise(const Options& options, const lu::Choice& choice) {
     auto jobs = gpulab::jobs(lu::variants(), options); // which variant runs where
-    const double n = rows_of(choice), bytes = 8 * n * n;
+    const double n = lu::rows_of(choice), bytes = 8 * n * n;
     gpulab::check_memory(options, 2 * bytes, 3 * bytes, choice.files.matrix);
-    const lu::Problem problem = problem_of(options, choice);
+    const lu::Problem problem = lu::problem_of(options, choice);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
@@ -92,11 +38,11 @@ int factorise(const Options& options, const Choice& choice) {
 }
 
 /// A X = B with every chosen variant, from the same factors.
-int solve(const Options& options, const Choice& choice) {
+int solve(const Options& options, const lu::Choice& choice) {
     const auto jobs = gpulab::jobs(lu::solve_variants(), options);
-    const double n = rows_of(choice), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
+    const double n = lu::rows_of(choice), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
     gpulab::check_memory(options, 2 * bytes, 4 * bytes, choice.files.matrix);
-    const lu::Problem matrix = problem_of(options, choice);
+    const lu::Problem matrix = lu::problem_of(options, choice);
     const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
@@ -111,7 +57,7 @@ int solve(const Options& options, const Choice& choice) {
 }
 
 /// P A = L U of many small matrices with every chosen variant.
-int batch(const Options& options, const Choice& choice) {
+int batch(const Options& options, const lu::Choice& choice) {
     auto jobs = gpulab::jobs(lu::batch_variants(), options);
     const double n = static_cast<double>(choice.n), bytes = 8 * n * n * static_cast<double>(choice.matrices);
     gpulab::check_memory(options, 2 * bytes, 3 * bytes);
@@ -132,7 +78,7 @@ int batch(const Options& options, const Choice& choice) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    Choice choice;
+    lu::Choice choice;
     Options options("lu", "P A = L U, and A X = B with the factors");
     options.choice("--op", choice.op, {"factorise", "solve", "batch"}, "what to measure");
     options.size("--n", choice.n, 1, "rows and columns of a random A; with --op batch at most 128, by default 32",
@@ -147,7 +93,7 @@ int main(int argc, char** argv) try {
     options.variants(lu::solve_variants());
     options.studies(lu::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    settle(options, choice);
+    lu::check_options(options, choice);
 
     if (!options.study().empty()) return lu::run_study(options, choice.n);
     if (!choice.files.rhs.empty()) return lu::solve_system(options, choice.files);

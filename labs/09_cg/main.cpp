@@ -8,6 +8,7 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "judge.hpp"
+#include "once.hpp"
 #include "program.hpp"
 #include "runs.hpp"
 #include "studies.hpp"
@@ -22,7 +23,7 @@ struct Choice : cg::Choice {
 };
 
 /// What the run leaves besides the table: times of kernels, notes, and the iteration that was recorded.
-template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
+template <class T> void print_notes(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
     if (!notes.timed.empty()) fmt::print("\n{}", cg::kernel_times("milliseconds of the whole solution", notes.timed));
     for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
     for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
@@ -36,38 +37,7 @@ bool is_solved_once(const gpulab::Options& options, const Choice& c) {
     return !c.rhs.empty() && std::ranges::none_of(measuring, [&](const char* option) { return options.given(option); });
 }
 
-/// Solves the system with the best variant that the chosen devices can run, once.
-template <class T>
-int solve(const std::vector<gpulab::Job<cg::Run<T>>>& jobs, const Choice& c, const cg::Problem<T>& problem,
-          cg::Files& files) {
-    for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
-        const auto job = std::ranges::find_if(jobs, [&](const auto& j) {
-            // cpu_threads is faster.
-            const bool slow = j.variant.backend == gpulab::Backend::opencl && j.device().is_cpu;
-            return j.variant.name == name && j.skip.empty() && !slow;
-        });
-        if (job == jobs.end()) continue;
-        gpulab::use(job->devices);
-        cg::Output<T> out;
-        cg::Stopwatch once(0, 1);
-        try {
-            job->variant.run(problem, out, once);
-        } catch (const gpulab::Unsupported&) {
-            continue;
-        }
-        const std::string solver = fmt::format("{} on {}", name, job->device().id());
-        fmt::print("{}: {} x {}, {} non-zeros\nsolved by {} in {:.4g} ms\n", c.name(), problem.n(), problem.n(),
-                   problem.matrix.nonzeros(), solver, once.kernel().median);
-        files.write_histories({{solver, out.history}});
-        const gpulab::Comparison right = cg::compare(problem, cg::Reference{}, out);
-        if (!right.passed && out.end != cg::End::not_finite) throw gpulab::WrongResult(solver + ": " + right.message);
-        fmt::print("{}\n", cg::conclude(problem, out, files, solver));
-        return files.all_written() ? gpulab::exit_success : gpulab::exit_failure;
-    }
-    throw gpulab::UsageError("the chosen devices have no variant that solves this system; --variant names one");
-}
-
-// Solves the system with every chosen variant, and measures them.
+/// Solves the system with every chosen variant, and measures them.
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
@@ -75,7 +45,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     cg::Files files("cg", c);
     gpulab::OutputFile trace = gpulab::output_file(c.trace);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
-    if (is_solved_once(options, c)) return solve(jobs, c, problem, files);
+    if (is_solved_once(options, c)) return cg::solve_once(jobs, c, problem, files);
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;
@@ -104,7 +74,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     }
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
-    tell(notes, trace, files);
+    print_notes(notes, trace, files);
 
     if (!notes.solver.empty()) {
         std::string no_trace;

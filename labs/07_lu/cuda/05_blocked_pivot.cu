@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(lanes* groups)
 
 /// A block computes 64 x 64 elements of C, a thread 4 x 4 of them, 16 apart.
 __global__ void __launch_bounds__(spread* spread)
-    tiled_update_kernel(const double* a, const double* b, double* c, int stride, int m, int n, int k) {
+    tiled_update_kernel(const double* a, int a_stride, const double* b, double* c, int stride, int m, int n, int k) {
     constexpr int each = side / spread;
     __shared__ double a_tile[depth][side + 1]; // transposed; one column more, so that stores have no bank conflicts
     __shared__ double b_tile[depth][side];
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(spread* spread)
     for (int l0 = 0; l0 < k; l0 += depth) {
         for (int e = t; e < side * depth; e += spread * spread) { // outside A or B: 0
             const int i = e / depth, l = e % depth;
-            a_tile[l][i] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * stride + l0 + l] : 0;
+            a_tile[l][i] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * a_stride + l0 + l] : 0;
         }
         for (int e = t; e < depth * side; e += spread * spread) {
             const int l = e / side, j = e % side;
@@ -134,10 +134,11 @@ void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, in
         l, l_stride, x, x_stride, rows, columns);
 }
 
-void update_tiled(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream) {
+void update_tiled(const double* a, int a_stride, const double* b, double* c, int stride, int m, int n, int k,
+                  cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
     const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
-    tiled_update_kernel<<<blocks, dim3(spread, spread), 0, stream>>>(a, b, c, stride, m, n, k);
+    tiled_update_kernel<<<blocks, dim3(spread, spread), 0, stream>>>(a, a_stride, b, c, stride, m, n, k);
 }
 
 void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width) {
@@ -154,7 +155,7 @@ void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
                 exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
                 if (k1 == n) break;
                 solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
-                update_tiled(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+                update_tiled(a.at(k1, k0), n, a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
             }
         },
         [&](cudaStream_t stream) { d.restore(stream); });

@@ -59,13 +59,13 @@ void solve_in_blocks(const double* lu, double* x, int n, int count, cudaStream_t
     for (int k0 = 0; k0 < n; k0 += most) {
         const int k1 = std::min(k0 + most, n);
         solve_unit_lower(a(k0, k0), n, row(k0), count, k1 - k0, count, stream);
-        if (k1 < n) update_tiled(a(k1, k0), n, row(k0), count, row(k1), count, n - k1, count, k1 - k0, stream);
+        if (k1 < n) update_tiled(a(k1, k0), n, row(k0), row(k1), count, n - k1, count, k1 - k0, stream);
     }
     for (int k1 = n; k1 > 0;) {
         const int k0 = (k1 - 1) / most * most;
         solve_upper_kernel<<<gpulab::grid_size(count, lanes), dim3(lanes, groups), 0, stream>>>(a(k0, k0), n, row(k0),
                                                                                                 count, k1 - k0, count);
-        update_tiled(a(0, k0), n, row(k0), count, row(0), count, k0, count, k1 - k0, stream);
+        update_tiled(a(0, k0), n, row(k0), row(0), count, k0, count, k1 - k0, stream);
         k1 = k0;
     }
 }

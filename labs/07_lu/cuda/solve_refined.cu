@@ -45,7 +45,7 @@ void cuda_solve_refined(const SolveProblem& p, Solution& x, Stopwatch& watch) {
             solve_in_blocks(lu.data(), out.data(), n, count, stream);
 
             CUDA_CHECK(cudaMemcpyAsync(r.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
-            update_tiled(a.data(), n, out.data(), count, r.data(), count, n, count, n, stream); // R = B - A X
+            update_tiled(a.data(), n, out.data(), r.data(), count, n, count, n, stream); // R = B - A X
             permute_kernel<<<blocks, threads, 0, stream>>>(r.data(), order.data(), d.data(), n, count);
             solve_in_blocks(lu.data(), d.data(), n, count, stream);
             add_kernel<<<blocks, threads, 0, stream>>>(out.data(), d.data(), out.size());

@@ -39,10 +39,11 @@ void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, in
                       cudaStream_t stream);
 
 /// C -= A B for parts of row-by-row matrices: C is m x n, A is m x k (05_blocked_pivot.cu).
-/// @param stride from row to row, in all three
-void update_tiled(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream);
+/// @param a_stride,stride from row to row of A, and of B and C
+void update_tiled(const double* a, int a_stride, const double* b, double* c, int stride, int m, int n, int k,
+                  cudaStream_t stream);
 
-/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0
+/// The same on tensor cores, with one stride for all three (06_tensor_pivot.cu). @pre compute capability 8.0
 void update_tensor(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream);
 
 /// factorise_columns() with the panel in the registers of a cluster (07_cluster_pivot.cu). @pre compute capability 9.0

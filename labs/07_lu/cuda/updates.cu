@@ -37,7 +37,7 @@ void run_update(const Problem& p, std::vector<double>& c, Stopwatch& watch, int 
 void cuda_update_tiled(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width) {
     run_update(p, c, watch, width,
                [](const double* l, const double* u, double* out, int n, int m, int k, cudaStream_t stream) {
-                   update_tiled(l, u, out, n, m, m, k, stream);
+                   update_tiled(l, n, u, out, n, m, m, k, stream);
                });
 }
 
