@@ -19,14 +19,13 @@ namespace cg {
 
 /// A cooperative launch of any number of blocks.
 /// @tparam R rows per thread: row i belongs to thread i % (all threads)
-/// @param v p holds x_0 at the beginning
+/// @param p holds x_0 at the beginning
 /// @param partial three numbers per block: r . r, r . z, p . q
 /// @param s becomes the state at the end @param start what does not change
 template <class T, int R>
 __global__ void __launch_bounds__(block_threads)
-    persistent_kernel(SlicedRows<T> a, Vectors<T> v, double* partial, State* s, double* history, State start) {
-    const T *const b = v.b, *const inverse = v.inverse;
-    T *const x_out = v.x, *const p = v.p;
+    persistent_kernel(SlicedRows<T> a, const T* b, const T* inverse, T* x_out, T* p, double* partial, State* s,
+                      double* history, State start) {
     const auto grid = cooperative_groups::this_grid();
     const std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     const std::size_t stride = gridDim.x * std::size_t{block_threads};
@@ -120,7 +119,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     // As few rows per thread as possible: more threads hide more latency.
-    using Kernel = void (*)(SlicedRows<T>, Vectors<T>, double*, State*, double*, State);
+    using Kernel = void (*)(SlicedRows<T>, const T*, const T*, T*, T*, double*, State*, double*, State);
     const std::pair<int, Kernel> choices[] = {{1, persistent_kernel<T, 1>},
                                               {2, persistent_kernel<T, 2>},
                                               {4, persistent_kernel<T, 4>},
@@ -151,11 +150,12 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
         [&](cudaStream_t stream) {
             state.clear(stream);
             SlicedRows<T> rows = matrix.view();
-            Vectors<T> vectors = v.view();
+            const T *b = v.b.data(), *inverse = v.weights();
+            T *x = v.x.data(), *p = v.p.data();
             double *sums = partial.data(), *history = state.history();
             State* s = state.data();
             State rules = start;
-            void* arguments[] = {&rows, &vectors, &sums, &s, &history, &rules};
+            void* arguments[] = {&rows, &b, &inverse, &x, &p, &sums, &s, &history, &rules};
             CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
                                                    dim3(block_threads), arguments, 0, stream));
         },
