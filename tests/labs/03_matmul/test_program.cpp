@@ -64,16 +64,17 @@ const gpulab::testing::ProgramCases contract([] {
             --study tile --k 64 | --study registers --type double | --study registers --variant cuda_register_2d
             --m 2000000 --k 2000000 --n 2000000)",
         .operations = {operation<float>("float"), operation<double>("double")},
-        .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
+        .study = [](const std::string& name) -> std::optional<StudyCase> {
             if (name == "tile") return StudyCase{"--n 64", 10, wrong_tiles(64), {}, {Backend::cuda}};
             if (name == "registers") // its kernel is that of cuda_register_2d
-                return {"--n 130",
-                        4,
-                        [rungs = wrong_rungs<float>(130, 130, 130)](const std::string&, const std::string& device) {
-                            return rungs("cuda_register_2d", device);
-                        },
-                        {},
-                        {Backend::cuda}};
+                return StudyCase{
+                    "--n 130",
+                    4,
+                    [rungs = wrong_rungs<float>(130, 130, 130)](const std::string&, const std::string& device) {
+                        return rungs("cuda_register_2d", device);
+                    },
+                    {},
+                    {Backend::cuda}};
             return std::nullopt; // ladder and odd have one size each, which takes minutes on a CPU
         },
         .per_element = "ns_per_operation",

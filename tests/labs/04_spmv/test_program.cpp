@@ -207,10 +207,9 @@ TEST_CASE("a matrix is written, read back and multiplied, and the JSON file desc
         CHECK(outcome.out.find("read a.mtx: ") != std::string::npos); // and how fast
         const Json run = folder.json("j");
         const auto matrix = gpulab::generate_matrix<T>("random:300x200:3-9", 42);
-        for (const auto& [name, value] :
-             Json{{"matrix", "a.mtx"}, {"type", type}, {"rows", 300}, {"columns", 200}, {"nonzeros", matrix.nonzeros()}}
-                 .items())
-            CHECK(run["problem"][name] == value);
+        const Json expected = {
+            {"matrix", "a.mtx"}, {"type", type}, {"rows", 300}, {"columns", 200}, {"nonzeros", matrix.nonzeros()}};
+        for (const auto& [name, value] : expected.items()) CHECK(run["problem"][name] == value);
         const spmv::FormatBytes f = spmv::format_bytes(matrix);
         const std::map<std::string, double> bytes = {{"csr", f.csr}, {"coo", f.coo},   {"csc", f.csc},
                                                      {"ell", f.ell}, {"dia", f.dia},   {"hyb", f.hyb},
