@@ -70,6 +70,7 @@ struct Report::State {
     bool quiet = false;
     bool progress_shown = false;
     bool finished = false;
+    const int errors = std::uncaught_exceptions(); // under way when the report begins
 
     State(const Options& o, std::optional<Surroundings> made_up)
         : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
@@ -282,7 +283,8 @@ Report::Report(const Options& options, Parameters problem, std::optional<Surroun
 
 Report::~Report() {
     state_->clear_progress(); // an error message may follow
-    if (!state_->finished && state_->passed + state_->failed > 0) {
+    const bool error = std::uncaught_exceptions() > state_->errors;
+    if (error && !state_->finished && state_->passed + state_->failed > 0) {
         try {
             state_->write_files();
         } catch (...) { // the error that ends the run is the one to tell
