@@ -4,13 +4,13 @@ paragraph by paragraph. tools/course writes it into the page."""
 from fractions import Fraction
 
 
-def said(value):
+def printed(value):
     """A number as the pages show it: 3, −1/2."""
     return str(value).replace("-", "−")
 
 
 def listed(values):
-    return ", ".join(map(said, values))
+    return ", ".join(map(printed, values))
 
 
 def vector(values):
@@ -18,7 +18,7 @@ def vector(values):
 
 
 def bracketed(value):
-    return f"({said(value)})" if value < 0 or value.denominator > 1 else said(value)
+    return f"({printed(value)})" if value < 0 or value.denominator > 1 else printed(value)
 
 
 def dot(u, v):
@@ -27,7 +27,7 @@ def dot(u, v):
 
 def table(heads, rows):
     """The first column at the left, the others at the right."""
-    lines = [[*heads], *([said(cell) for cell in one] for one in rows)]
+    lines = [[*heads], *([printed(cell) for cell in one] for one in rows)]
     lines = [f"| {' | '.join(one)} |" for one in lines]
     return "\n".join([lines[0], "|---|" + "---:|" * (len(heads) - 1), *lines[1:]])
 
@@ -53,7 +53,7 @@ def saxpy():
            f"{listed(begins[:-1])}, which are not.")
     nanoseconds = 12 * n // 4
     yield (f"Bytes: 12 × {n} = {12 * n}. A memory that moves 4 bytes per nanosecond needs at least {nanoseconds} ns, and {2 * n} "
-           f"operations in {nanoseconds} ns are {said(Fraction(2 * n, nanoseconds))} GFLOP/s.")
+           f"operations in {nanoseconds} ns are {printed(Fraction(2 * n, nanoseconds))} GFLOP/s.")
 
 
 def reduction():
@@ -158,11 +158,11 @@ def tridiagonal():
             left, right = i - step, i + step
             alpha = a[i] / b[left]
             row = [-alpha * a[left] if a[left] else nothing, b[i] - alpha * c[left], nothing, d[i] - alpha * d[left]]
-            words.append(f"Equation {i}: α = {bracketed(a[i])}/{bracketed(b[left])} = {said(alpha)},")
+            words.append(f"Equation {i}: α = {bracketed(a[i])}/{bracketed(b[left])} = {printed(alpha)},")
             if right < n:
                 beta = c[i] / b[right]
                 row = [row[0], row[1] - beta * a[right], -beta * c[right] if c[right] else nothing, row[3] - beta * d[right]]
-                words.append(f"β = {bracketed(c[i])}/{bracketed(b[right])} = {said(beta)}.")
+                words.append(f"β = {bracketed(c[i])}/{bracketed(b[right])} = {printed(beta)}.")
             else:
                 words.append(f"and no equation {right}.")
             new[i] = row
@@ -176,12 +176,12 @@ def tridiagonal():
         for i in range(step - 1, n, 2 * step):
             known = [(factor, j) for factor, j in ((a[i], i - step), (c[i], i + step)) if factor and 0 <= j < n]
             x[i] = (d[i] - sum(factor * x[j] for factor, j in known)) / b[i]
-            terms = "".join(f" − {bracketed(factor)} · {said(x[j])}" for factor, j in known)
-            words.append(f"$x_{i}$ = ({said(d[i])}{terms}) / {bracketed(b[i])} = {said(x[i])}")
+            terms = "".join(f" − {bracketed(factor)} · {printed(x[j])}" for factor, j in known)
+            words.append(f"$x_{i}$ = ({printed(d[i])}{terms}) / {bracketed(b[i])} = {printed(x[i])}")
         step //= 2
     yield f"**Back substitution**, in the reverse order: {'; '.join(words)}."
     yield (f"x = {vector(x)}. Put it into row 1 as it was at first: "
-           f"−{said(x[0])} + 2 · {said(x[1])} − {said(x[2])} = {said(-x[0] + 2 * x[1] - x[2])}.")
+           f"−{printed(x[0])} + 2 · {printed(x[1])} − {printed(x[2])} = {printed(-x[0] + 2 * x[1] - x[2])}.")
 
 
 def lu():
@@ -197,20 +197,20 @@ def lu():
         rows[i], rows[best], order[i], order[best] = rows[best], rows[i], order[best], order[i]
         divided, changed = [], []
         for j in range(i + 1, n):
-            divided.append(f"{said(rows[j][i])} / {said(rows[i][i])} = {said(rows[j][i] / rows[i][i])}")
+            divided.append(f"{printed(rows[j][i])} / {printed(rows[i][i])} = {printed(rows[j][i] / rows[i][i])}")
             rows[j][i] /= rows[i][i]
             for k in range(i + 1, n):
                 new = rows[j][k] - rows[j][i] * rows[i][k]
-                changed.append(f"{said(rows[j][k])} − {said(rows[j][i])} · {said(rows[i][k])} = {said(new)}")
+                changed.append(f"{printed(rows[j][k])} − {printed(rows[j][i])} · {printed(rows[i][k])} = {printed(new)}")
                 rows[j][k] = new
-        yield (f"**Step {i}.** The largest element of column {i} is {said(rows[i][i])}: its row moves to place {i}, with what L has in it, and the "
+        yield (f"**Step {i}.** The largest element of column {i} is {printed(rows[i][i])}: its row moves to place {i}, with what L has in it, and the "
                f"one from there takes its place. The column below it is divided: {'; '.join(divided)}. Then the rest changes: {'; '.join(changed)}.")
         yield shown()
     lower = [rows[n - 1][k] for k in range(n - 1)] + [Fraction(1)]
     upper = [[rows[k][c] if c >= k else Fraction(0) for c in range(n)] for k in range(n)]
     product = [sum(lower[k] * upper[k][c] for k in range(n)) for c in range(n)]
     yield (f"U is on and above the diagonal, L is below it; the ones on L's diagonal are not stored. The first column is P. The last row of L U "
-           f"is {' + '.join(f'{said(factor)} · {vector(line)}' for factor, line in zip(lower, upper))} = {vector(product)}: row {order[-1]} of A.")
+           f"is {' + '.join(f'{printed(factor)} · {vector(line)}' for factor, line in zip(lower, upper))} = {vector(product)}: row {order[-1]} of A.")
 
 
 def fdtd():
@@ -225,9 +225,9 @@ def fdtd():
         h = [h[i] - half * (e[i + 1] - e[i]) for i in range(n)]
         h[at] = Fraction(source)
         e = [e[0], *(e[i] - half * (h[i] - h[i - 1]) for i in range(1, n)), e[n]]
-        yield (f"**Step {step}.** First all of $H_z$, from the edges; in cell 2: {said(old_h[2])} − {half} · ({said(old_e[3])} − "
-               f"{bracketed(old_e[2])}) = {said(h[2])}. Then $E_y$ from the new cells; on edge 1: {said(old_e[1])} − {half} · ({said(h[1])} − "
-               f"{bracketed(h[0])}) = {said(e[1])}.")
+        yield (f"**Step {step}.** First all of $H_z$, from the edges; in cell 2: {printed(old_h[2])} − {half} · ({printed(old_e[3])} − "
+               f"{bracketed(old_e[2])}) = {printed(h[2])}. Then $E_y$ from the new cells; on edge 1: {printed(old_e[1])} − {half} · ({printed(h[1])} − "
+               f"{bracketed(h[0])}) = {printed(e[1])}.")
         yield table(["", *map(str, range(n + 1))], [["$H_z$ in cell", *h, ""], ["$E_y$ on edge", *e]])
 
 
@@ -245,7 +245,7 @@ def cg():
         columns.append([vector(q), dot(p, q), alpha, vector(x), vector(r), dot(r, r), beta, vector(next_p)])
         p = next_p
     yield (f"A has the rows {vector(a[0])} and {vector(a[1])}, b = {vector(b)}, and x begins as (0, 0). So r = b, and without a preconditioner "
-           f"z = r; p begins as r, with r · r = {said(dot(b, b))}.")
+           f"z = r; p begins as r, with r · r = {printed(dot(b, b))}.")
     names = ["q = A p", "p · q", "α = r · r / (p · q)", "x + α p", "r − α q", "the new r · r", "β", "r + β p"]
     yield table(["step", "", "iteration 1", "iteration 2"],
                 [[number, name, *values] for number, (name, *values) in enumerate(zip(names, *columns, strict=True), 1)])

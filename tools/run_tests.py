@@ -30,7 +30,7 @@ PYTEST = re.compile(r"^SKIPPED \[(\d+)\] \S+: (.+)$", re.M)
 RESULT = re.compile(r" *(\d+)/(\d+) Test +#\d+: (.*) \.{3,} *(\**)(Passed|Skipped)?")
 CLOSING = re.compile(r"\d+% tests passed|Total Test time|The following tests FAILED:|\s+\d+ - .* \((?!Skipped|Disabled)")
 LABS = [folder.name[3:] for folder in pathlib.Path(__file__).parents[1].glob("labs/[0-9][0-9]_*")]
-MOST_LINES = 100  # of the output of a test that failed
+MAX_LINES = 100  # of the output of a test that failed
 
 
 def output_of(case):
@@ -72,7 +72,7 @@ def indented(text):
     return "".join(f"  {line}\n" for line in text.rstrip("\n").split("\n"))
 
 
-def tell_failures(folder, cases):
+def print_failures(folder, cases):
     """The output of the tests that failed; of those that say what is wrong with a variant nothing else."""
     for case in cases:
         failure = case.find("failure")
@@ -80,18 +80,18 @@ def tell_failures(folder, cases):
             continue
         print(f"\n{case.get('name')}: {failure.get('message') or 'failed'}")
         lines = ("".join(FAULT.findall(output_of(case))) or output_of(case).strip("\n")).splitlines()
-        if len(lines) > MOST_LINES:
-            print(f"  (the last {MOST_LINES} lines; all of them: {folder}/Testing/Temporary/LastTest.log)")
-        print(indented("\n".join(lines[-MOST_LINES:])), end="")
+        if len(lines) > MAX_LINES:
+            print(f"  (the last {MAX_LINES} lines; all of them: {folder}/Testing/Temporary/LastTest.log)")
+        print(indented("\n".join(lines[-MAX_LINES:])), end="")
 
 
-def tell_faults(cases):
+def print_faults(cases):
     faults = "".join(fault for case in cases for fault in FAULT.findall(output_of(case)))
     if faults:
         print("\nWhat is wrong with the variants:\n" + indented(faults), end="")
 
 
-def tell_skips(cases):
+def print_skips(cases):
     counts = collections.Counter()
     for case in cases:
         for number, reason in reasons_of(case):
@@ -176,8 +176,8 @@ def run(folder, words):
     if terminal:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     cases = read(folder) if closing else []
-    tell_failures(folder, cases)
-    tell_skips(cases)
+    print_failures(folder, cases)
+    print_skips(cases)
     due = subprocess.run([sys.executable, "-B", pathlib.Path(__file__).with_name("due"), pathlib.Path(__file__).parents[1], folder, "--count"],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     if due:
@@ -198,5 +198,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         sys.exit(run(FOLDER, sys.argv[2:]))
     CASES = read(FOLDER)
-    tell_faults(CASES)
-    tell_skips(CASES)
+    print_faults(CASES)
+    print_skips(CASES)

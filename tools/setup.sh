@@ -239,7 +239,7 @@ stop_if_needed() {
     [[ ! $line ]] || die "$line"
 }
 
-# What apt said of an error, in one line.
+# What apt printed of an error, in one line.
 apt_error() { sed -n '/^[EW]: /{p;q;}' "$log"; }
 
 # install PACKAGE...: with apt, saying what. Where that cannot be, goes on without them if a build can.

@@ -136,7 +136,8 @@ void CudaMemory::check_guard_bands() const {
         copies.resize(2 * guard_);
         CUDA_CHECK(cudaMemcpy(copies.data(), before, guard_, cudaMemcpyDeviceToHost));
         CUDA_CHECK(cudaMemcpy(copies.data() + guard_, after, guard_, cudaMemcpyDeviceToHost));
-        before = copies.data(), after = before + guard_;
+        before = copies.data();
+        after = before + guard_;
     }
     try {
         check_guards(before, after, guard_, element_bytes_, guard_value_);

@@ -60,19 +60,19 @@ const detail::Found& found(Backend backend) {
 
 std::string Device::id() const { return std::string(name_of(backend)) + ":" + std::to_string(index); }
 
-bool Device::is_meant_by(std::string wish) const {
+bool Device::is_meant_by(std::string requested) const {
     const auto lower = [](std::string text) {
         for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
         return text;
     };
-    wish = lower(std::move(wish));
+    requested = lower(std::move(requested));
     for (const Backend any : {Backend::cpu, Backend::opencl, Backend::cuda}) {
         const std::string word(name_of(any));
-        if (wish == word) return backend == any;
-        if (wish.starts_with(word + ":")) return wish == id();
+        if (requested == word) return backend == any;
+        if (requested.starts_with(word + ":")) return requested == id();
     }
-    return wish.size() >= 3 &&
-           (lower(name).find(wish) != std::string::npos || lower(platform).find(wish) != std::string::npos);
+    return requested.size() >= 3 &&
+           (lower(name).find(requested) != std::string::npos || lower(platform).find(requested) != std::string::npos);
 }
 
 const std::vector<Device>& devices(Backend backend) { return found(backend).devices; }
@@ -95,8 +95,8 @@ void use(std::span<const Device> chosen) {
 const std::vector<Device>& devices_in_use() { return in_use; }
 
 int hardware_threads() {
-    if (const char* const wished = std::getenv("GPULAB_CPU_THREADS")) {
-        const std::int64_t threads = parse_size(wished, "GPULAB_CPU_THREADS");
+    if (const char* const requested = std::getenv("GPULAB_CPU_THREADS")) {
+        const std::int64_t threads = parse_size(requested, "GPULAB_CPU_THREADS");
         if (threads < 1 || threads > 4096) throw UsageError("GPULAB_CPU_THREADS: 1 ... 4096 threads are possible");
         return static_cast<int>(threads);
     }

@@ -14,9 +14,9 @@ namespace gpulab {
 
 std::size_t detail::guard_bytes_from(const char* text) {
     if (!text) return 4096;
-    const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
-    if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
-    return round_up(static_cast<std::size_t>(wish), 512);
+    const std::int64_t requested = parse_size(text, "GPULAB_GUARD_BYTES");
+    if (requested > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
+    return round_up(static_cast<std::size_t>(requested), 512);
 }
 
 std::size_t guard_bytes() {
@@ -26,9 +26,9 @@ std::size_t guard_bytes() {
 
 bool poisons() {
     const char* const text = std::getenv("GPULAB_POISON");
-    const std::string_view wish = text ? text : "1";
-    if (wish != "0" && wish != "1") throw UsageError("GPULAB_POISON: 0 or 1 is possible");
-    return wish == "1";
+    const std::string_view requested = text ? text : "1";
+    if (requested != "0" && requested != "1") throw UsageError("GPULAB_POISON: 0 or 1 is possible");
+    return requested == "1";
 }
 
 namespace {

@@ -100,11 +100,11 @@ bool InputFile::read(std::string& text, std::size_t most) {
     const auto memory = host_memory_bytes();
     while (text.size() < most) {
         const std::size_t had = text.size(), chunk = std::min(most - had, std::max<std::size_t>(had, 1 << 16));
-        const std::size_t wish = std::min<std::size_t>(chunk, 1 << 30);
+        const std::size_t requested = std::min<std::size_t>(chunk, 1 << 30);
         if (memory > 0 && had > memory / 2 && !has_length()) // parsing takes as much again
             throw cannot_read(path_, "its text takes more than half of main memory");
-        text.resize(had + wish);
-        const std::size_t got = stream_->read(text.data() + had, wish);
+        text.resize(had + requested);
+        const std::size_t got = stream_->read(text.data() + had, requested);
         text.resize(had + got);
         if (got == 0) return false;
     }

@@ -192,7 +192,7 @@ namespace {
 
 /// Up to this many bytes a buffer and its bands are written, and read, by one command: a blocking command takes 15 us
 /// on an H200 however few bytes it has, and tests make a million small buffers.
-constexpr std::size_t most_in_one_piece = std::size_t{64} << 10;
+constexpr std::size_t max_piece = std::size_t{64} << 10;
 
 /// Memory for `bytes`, guarded by bands of a value; neither is set.
 GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
@@ -229,7 +229,7 @@ void lay_bands(const GuardedMemory& memory, std::size_t bytes) {
 
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
     GuardedMemory memory = allocate_guarded(bytes, band_bytes.output);
-    if (memory.guard > 0 && bytes <= most_in_one_piece) {
+    if (memory.guard > 0 && bytes <= max_piece) {
         write_in_one_piece(memory, std::vector<unsigned char>(bytes, fill));
         return memory;
     }
@@ -241,7 +241,7 @@ GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
     GuardedMemory memory = allocate_guarded(bytes, band_bytes.input);
-    if (memory.guard > 0 && bytes <= most_in_one_piece) {
+    if (memory.guard > 0 && bytes <= max_piece) {
         const auto* const first = static_cast<const unsigned char*>(host);
         write_in_one_piece(memory, std::vector<unsigned char>(first, first + bytes));
         return memory;
@@ -282,7 +282,7 @@ void write_memory(const GuardedMemory& to, std::size_t bytes, const void* host) 
 
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes) {
     if (memory.guard == 0) return;
-    if (bytes <= most_in_one_piece) {
+    if (bytes <= max_piece) {
         std::vector<unsigned char> all(bytes + 2 * memory.guard);
         memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, all.size(), all.data());
         gpulab::check_guards(all.data(), all.data() + memory.guard + bytes, memory.guard, element_bytes,

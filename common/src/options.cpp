@@ -296,16 +296,16 @@ bool Options::parse(int argc, const char* const* argv) {
         if (!contains({"cpu", "opencl", "cuda"}, name))
             throw UsageError(fmt::format("--backend: '{}' is not cpu, opencl or cuda", name));
     chosen_devices_ = split_commas(chosen_devices_);
-    for (const std::string& wish : chosen_devices_) {
+    for (const std::string& requested : chosen_devices_) {
         const std::vector<Device> all = all_devices();
-        if (std::none_of(all.begin(), all.end(), [&](const Device& d) { return d.is_meant_by(wish); })) {
+        if (std::none_of(all.begin(), all.end(), [&](const Device& d) { return d.is_meant_by(requested); })) {
             std::string here;
             for (const Device& d : all) here += fmt::format("{}{} ({})", here.empty() ? "" : ", ", d.id(), d.name);
             std::string why; // for "cuda" or "cuda:0" where there is no CUDA
             for (const Backend backend : {Backend::opencl, Backend::cuda})
-                if (lower(wish).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
+                if (lower(requested).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
                     why = fmt::format(" ({})", why_no_devices(backend));
-            throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", wish, why, here));
+            throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
     }
     return true;
@@ -330,7 +330,7 @@ bool Options::wants_any(Backend backend) const {
 bool Options::named(std::string_view variant) const { return recorded_.empty() && contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {
-    const auto is_its_name = [&](const std::string& wish) { return lower(wish) == name_of(backend); };
+    const auto is_its_name = [&](const std::string& requested) { return lower(requested) == name_of(backend); };
     if (!recorded_.empty()) return false;
     return contains(chosen_backends_, name_of(backend)) ||
            std::any_of(chosen_devices_.begin(), chosen_devices_.end(), is_its_name);
@@ -340,9 +340,9 @@ std::vector<Device> Options::devices(Backend backend) const {
     if (!chosen_backends_.empty() && !contains(chosen_backends_, name_of(backend))) return {};
     std::vector<Device> chosen;
     for (const Device& device : gpulab::devices(backend)) {
-        const bool wanted =
-            chosen_devices_.empty() || std::any_of(chosen_devices_.begin(), chosen_devices_.end(),
-                                                   [&](const auto& wish) { return device.is_meant_by(wish); });
+        const bool wanted = chosen_devices_.empty() ||
+                            std::any_of(chosen_devices_.begin(), chosen_devices_.end(),
+                                        [&](const auto& requested) { return device.is_meant_by(requested); });
         if (wanted) chosen.push_back(device);
     }
     return chosen;

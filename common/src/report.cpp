@@ -65,7 +65,7 @@ struct Report::State {
     std::string group;                         // a study: the parameters above the rows
     std::map<std::string, std::string> stated; // why a back end has no device
     std::vector<std::string> notes;            // said, but not shown yet
-    bool said = false;                         // whether there was one
+    bool printed = false;                      // whether there was one
     std::vector<std::string> left_out;         // headings
     bool quiet = false;
     bool progress_shown = false;
@@ -299,7 +299,7 @@ void Report::column(const std::string& name, const std::string& heading, const s
 }
 
 void Report::say(const std::string& text) {
-    state_->said = true;
+    state_->printed = true;
     if (!state_->quiet) state_->notes.push_back(text);
 }
 
@@ -341,7 +341,7 @@ const Result& Report::add(Result result, const Work& work) {
 int Report::finish() {
     State& s = *state_;
     s.clear_progress();
-    if (s.is_study() && !s.said && s.passed + s.failed + s.skipped == 0 && s.options.recorded().empty())
+    if (s.is_study() && !s.printed && s.passed + s.failed + s.skipped == 0 && s.options.recorded().empty())
         throw UsageError(fmt::format("--study {}: it has none of the chosen variants", s.options.study()));
     s.print_notes();
     s.print_recorded();

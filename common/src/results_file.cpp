@@ -125,12 +125,15 @@ Json row_of(const Options& options, const ReportedRun& run, const Result& r, con
             const std::string& date) {
     Json row = Json::object(), result = json_of(r);
     flatten(row, json_of(options, run, date));
-    row["variant"] = result["name"], row["backend"] = result["backend"], row["device"] = result["device"];
+    row["variant"] = result["name"];
+    row["backend"] = result["backend"];
+    row["device"] = result["device"];
     result.erase("name");
     if (result["kernel_ms"].is_null()) result["kernel_ms"] = {{"median", nullptr}, {"min", nullptr}, {"max", nullptr}};
     const auto known = r.has_device ? devices.find(r.device.id()) : devices.end();
     Json device = known != devices.end() ? json_of(known->second.first, known->second.second) : json_of({}, {});
-    device.erase("id"), device.erase("backend"); // the result has them
+    device.erase("id"); // the result has them
+    device.erase("backend");
     if (known == devices.end())
         for (const char* const name : {"name", "platform", "memory_bytes", "compute_units"}) device[name] = nullptr;
     flatten(row, device, "device");

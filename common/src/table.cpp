@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t variant_width = 24; // of nearly all names in the labs; a longer one takes the space behind it
 constexpr std::size_t device_width = 8;   // "opencl:0"
-constexpr std::size_t least_width = 8;    // of a named column of figures: "12345.67"
+constexpr std::size_t min_width = 8;      // of a named column of figures: "12345.67"
 constexpr int stays = 100;                // Column::leaves of those that never do
 
 const Parameter* find(const Parameters& parameters, const std::string& name) {
@@ -91,7 +91,7 @@ Table::Table(const Parameters& problem, const Work& work, const std::vector<Name
             continue;
         }
         const std::size_t digits = fmt::format(fmt::runtime(column.format), 1.0 / 3).size(); // all that it asks for
-        const std::size_t width = std::max({column.heading.size(), least_width, digits});
+        const std::size_t width = std::max({column.heading.size(), min_width, digits});
         const int leaves = extras == 0 ? 23 : 19 - extras; // the lab named the most important one first
         figures_.push_back({column.heading, width, leaves,
                             [=](const Result& r) { return named_cell(find(r.extra, column.name), column, width); }});

@@ -39,7 +39,7 @@ Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVari
     if (!is_terminal) return terminal;
     if (variables.columns && std::atoi(variables.columns) > 0)
         columns = static_cast<std::size_t>(std::atoi(variables.columns));
-    if (columns > 0) terminal.columns = std::clamp(columns, least_columns, most_columns);
+    if (columns > 0) terminal.columns = std::clamp(columns, min_columns, max_columns);
     const bool refused = variables.no_color && *variables.no_color;
     const bool dumb = variables.term && std::string_view(variables.term) == "dumb";
     terminal.colour = !refused && !dumb;

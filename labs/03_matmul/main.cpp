@@ -47,12 +47,12 @@ int main(int argc, char** argv) try {
     std::size_t m = 512, k = 512, n = 512;
     std::string type = "float";
     gpulab::Options options("matmul", "C = A B: from one thread per element to the speed of the vendor's library");
-    options.size("--m", m, 1, "rows of A and of C", matmul::most_rows);
-    options.size("--k", k, 1, "columns of A, rows of B", matmul::most_rows);
+    options.size("--m", m, 1, "rows of A and of C", matmul::max_rows);
+    options.size("--k", k, 1, "columns of A, rows of B", matmul::max_rows);
     options.size("--n", n, 1,
                  "columns of B and of C; the side of the matrices in the studies 'tile' and 'registers', "
                  "the largest in 'growth'",
-                 matmul::most_rows);
+                 matmul::max_rows);
     options.choice("--type", type, {"float", "double"},
                    "type of the elements; CUDA rungs with register tiles are for float only");
     options.variants(matmul::variants<float>());

@@ -40,7 +40,7 @@ template <class T> using Output = std::vector<T>;
 template <class T> using Run = void(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
 
 /// The largest m, k or n: kernels count rows and columns in 32 bits, elements in 64.
-inline constexpr std::size_t most_rows = std::size_t{1} << 30;
+inline constexpr std::size_t max_rows = std::size_t{1} << 30;
 
 /// Random A and B in (-1, 1).
 template <class T> Problem<T> make_problem(std::size_t m, std::size_t k, std::size_t n, std::uint64_t seed);

@@ -59,7 +59,7 @@ void add_percent(Result& result, bool baseline, std::map<std::string, double>& b
     all.logarithms += std::log(percent);
     all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
     result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
-    result.extra.push_back({"least_of_percents", all.least});
+    result.extra.push_back({"min_percent", all.least});
 }
 
 /// One job: runs it, and compares what it leaves in c.
@@ -109,7 +109,7 @@ template <class T> void growth(const Options& options, Report& report, std::size
                           {"cpu_blocked", "cpu_threads", "opencl_local_tile", "opencl_register_tile",
                            "cuda_shared_static", "cuda_by_shape", "cuda_cublas"});
     report.column("n", "n");
-    for (const std::size_t n : growth.sizes("--n", most, 16, 2, most_rows)) {
+    for (const std::size_t n : growth.sizes("--n", most, 16, 2, max_rows)) {
         const double side = static_cast<double>(n), bytes = 3 * sizeof(T) * side * side;
         if (!growth.fits(fmt::format("n = {}", n), 2 * side * side * side, bytes, 2 * bytes)) break;
         const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
@@ -154,7 +154,7 @@ constexpr Shape odd_shapes[] = {
 
 template <class T> void odd(const Options& options, Report& report) {
     report.column("mean_of_percents", "mean");
-    report.column("least_of_percents", "least");
+    report.column("min_percent", "least");
     std::map<std::string, Percents> percents;
     for (const Shape& s : odd_shapes) every_variant<T>(options, report, s.m, s.k, s.n, &percents);
 }
@@ -254,7 +254,7 @@ std::vector<gpulab::StudySummary> study_list() {
             {"odd", "40 products with small, thin and odd sides, in percent of the library", {"--type"}}};
 }
 
-double most_elements(const std::string& study, std::size_t n) {
+double max_elements(const std::string& study, std::size_t n) {
     if (study == "growth") return 0; // it ends where memory does
     if (study == "ladder") return 3 * 4096.0 * 4096.0;
     if (study == "tile" || study == "registers") return 3 * static_cast<double>(n) * static_cast<double>(n);
@@ -265,7 +265,7 @@ double most_elements(const std::string& study, std::size_t n) {
 }
 
 template <class T> int run_study(const Options& options, std::size_t n) {
-    const double elements = most_elements(options.study(), n);
+    const double elements = max_elements(options.study(), n);
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
     Report report(options);
     if (options.study() != "growth") report.column("percent_of_library", "% library");

@@ -20,7 +20,7 @@ std::vector<gpulab::StudySummary> study_list();
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
 /// The elements of A, B and C together in the largest product of a study; 0 for `growth`, which looks itself.
-double most_elements(const std::string& study, std::size_t n);
+double max_elements(const std::string& study, std::size_t n);
 
 /// Why a variant is left out on a device that computes on the CPU: the product would take too long. Empty when it would
 /// not, and when the user asked for the variant by name.

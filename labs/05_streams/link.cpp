@@ -28,7 +28,7 @@ double strips_ms(const Link& link, std::size_t bytes, std::size_t n) {
 
 std::size_t best_strips(const Link& link, std::size_t bytes) {
     std::size_t best = 1;
-    for (std::size_t n = 2; n <= most_strips; ++n)
+    for (std::size_t n = 2; n <= max_strips; ++n)
         if (strips_ms(link, bytes, n) < strips_ms(link, bytes, best)) best = n;
     return best;
 }

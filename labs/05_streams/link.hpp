@@ -39,9 +39,9 @@ double sum_ms(const Link& link, std::size_t bytes);
 double strips_ms(const Link& link, std::size_t bytes, std::size_t n);
 
 /// The most strips that --streams takes.
-inline constexpr std::size_t most_strips = 64;
+inline constexpr std::size_t max_strips = 64;
 
-/// The number of strips, 1 ... most_strips, for which strips_ms() is smallest. It is smaller than most_strips when
+/// The number of strips, 1 ... max_strips, for which strips_ms() is smallest. It is smaller than max_strips when
 /// copies are the slowest stage and pauses are not negligible.
 std::size_t best_strips(const Link& link, std::size_t bytes);
 

@@ -43,7 +43,7 @@ int main(int argc, char** argv) try {
                  4);
     options.size("--work", work, 0, "rounds of work on each byte before it is inverted", 1000000);
     options.size("--streams", count, 1, "strips, and streams or queues where each strip has its own",
-                 streams::most_strips);
+                 streams::max_strips);
     options.output("--trace", trace, "write the timelines to this file (Chrome trace format), and draw them");
     options.flag("--lanes", lanes, "draw the timelines");
     options.variants(streams::variants());
@@ -72,7 +72,7 @@ int main(int argc, char** argv) try {
 
     gpulab::OutputFile png, chrome; // opened now, so that an unwritable file is refused before anything is measured
     if (!output.empty()) {
-        if (problem.bytes() > gpulab::most_png_bytes)
+        if (problem.bytes() > gpulab::max_png_bytes)
             throw gpulab::UsageError(fmt::format(
                 "--output: {} bytes of pixels are more than this program writes to a PNG file", problem.bytes()));
         png = gpulab::OutputFile(output);

@@ -52,7 +52,7 @@ std::vector<std::string> about_link(const Link& link, std::size_t bytes) {
                     bound_ms(link, bytes), link.kernel_ms, together_ms(link, bytes), sum_ms(link, bytes)),
         fmt::format("pause: each strip costs {:.1f} us beside its bytes; the model's best is {} strips, {:.4f} ms{}",
                     1e3 * link.pause_ms, best, strips_ms(link, bytes, best),
-                    best == most_strips ? " (more were not tried)" : ""),
+                    best == max_strips ? " (more were not tried)" : ""),
         fmt::format("page-locked memory for image and result: {:.2f} ms to allocate and free", link.pin_ms)};
 }
 

@@ -63,15 +63,15 @@ template <class T> bool any_runs(const Options& options, const std::vector<gpula
 template <class T>
 void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings,
                   bool both_layouts) {
-    const std::size_t most_n = options.given("--n") ? sweep.n : 1024;
+    const std::size_t max_n = options.given("--n") ? sweep.n : 1024;
     const std::size_t most = options.given("--systems") ? sweep.systems : 32768;
-    if (most_n < 32 || most < 32)
+    if (max_n < 32 || most < 32)
         throw gpulab::UsageError("--study " + options.study() + ": at least --n 32 and --systems 32 are needed");
     const auto table = rungs<T>(endings), interleaved = rungs<T>({"_interleaved"});
     report.column("n", "n");
     for (const std::size_t systems : {32, 512, 1024, 16384, 32768})
         for (std::size_t n = 32; n <= 1024; n *= 2) {
-            if (systems > most || n > most_n) continue;
+            if (systems > most || n > max_n) continue;
             measure<T>(options, report, sweep, n, systems, table);
             if (both_layouts && any_runs<T>(options, interleaved))
                 measure<T>(options, report, sweep, n, systems, interleaved, Layout::interleaved);

@@ -44,11 +44,11 @@ inline constexpr std::int32_t no_zero_pivot = -1;
 
 /// The most unknowns that a variant gives to a single thread of a GPU. Such a thread takes about 1 us for each of them
 /// (measured on an H200), so a longer system would keep the GPU busy for seconds.
-inline constexpr std::size_t most_for_one_thread = std::size_t{1} << 20;
+inline constexpr std::size_t max_for_one_thread = std::size_t{1} << 20;
 
-/// @throws Unsupported when a system has more than most_for_one_thread unknowns
+/// @throws Unsupported when a system has more than max_for_one_thread unknowns
 inline void check_one_thread(std::size_t n) {
-    if (n > most_for_one_thread)
+    if (n > max_for_one_thread)
         throw gpulab::Unsupported("one thread per system would take " + std::to_string(n / 1'000'000) + " s for " +
                                   std::to_string(n) + " unknowns, 1 us for each");
 }

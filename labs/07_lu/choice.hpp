@@ -30,9 +30,9 @@ inline void check_options(const gpulab::Options& options, Choice& choice) {
     if (choice.op == "batch") {
         if (!options.given("--n")) choice.n = 32;
         if (!choice.files.matrix.empty()) throw gpulab::UsageError("--matrix: the matrices of --op batch are random");
-        if (choice.n > most_batch_rows)
+        if (choice.n > max_batch_rows)
             throw gpulab::UsageError(
-                fmt::format("--n: the matrices of --op batch have at most {} rows, not {}", most_batch_rows, choice.n));
+                fmt::format("--n: the matrices of --op batch have at most {} rows, not {}", max_batch_rows, choice.n));
     } else if (options.given("--matrices")) {
         throw gpulab::UsageError("--matrices is for --op batch");
     }

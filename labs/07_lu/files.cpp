@@ -32,7 +32,7 @@ Problem read_problem(const std::string& path) {
     Dense a = read_dense(path);
     check_square(path, a.rows, a.columns);
     if (a.rows == 0) throw gpulab::UsageError(fmt::format("{}: a square matrix is needed, not 0 x 0", path));
-    if (a.rows > most_rows) throw gpulab::UsageError(fmt::format("{}: more than {} rows", path, most_rows));
+    if (a.rows > max_rows) throw gpulab::UsageError(fmt::format("{}: more than {} rows", path, max_rows));
     if (!std::isfinite(norm(a.values, a.rows)))
         throw gpulab::UsageError(fmt::format("{}: the sum of the magnitudes in a row overflows", path));
     return {a.rows, std::move(a.values)};

@@ -27,7 +27,7 @@ Dense read_dense(const std::string& path);
 void check_square(const std::string& path, std::size_t rows, std::size_t columns);
 
 /// The same for a matrix to factorise.
-/// @throws UsageError as well when it is not square, has no rows or more than most_rows, or when the magnitudes in a
+/// @throws UsageError as well when it is not square, has no rows or more than max_rows, or when the magnitudes in a
 ///         row add up to more than a double holds
 Problem read_problem(const std::string& path);
 

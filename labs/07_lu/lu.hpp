@@ -57,7 +57,7 @@ void restore(const Problem& p, Factors& f);
 using Run = void(const Problem& p, Factors& f, Stopwatch& watch);
 
 /// The largest n: kernels count rows and columns in 32 bits, elements in 64.
-inline constexpr std::size_t most_rows = std::size_t{1} << 20;
+inline constexpr std::size_t max_rows = std::size_t{1} << 20;
 
 /// The matrix is singular: with pivoting, all candidates for a pivot were zero.
 class Singular : public gpulab::Error {

@@ -82,7 +82,7 @@ int main(int argc, char** argv) try {
     Options options("lu", "P A = L U, and A X = B with the factors");
     options.choice("--op", choice.op, {"factorise", "solve", "batch"}, "what to measure");
     options.size("--n", choice.n, 1, "rows and columns of a random A; with --op batch at most 128, by default 32",
-                 lu::most_rows);
+                 lu::max_rows);
     options.size("--matrices", choice.matrices, 1, "n x n matrices, with --op batch", std::size_t{1} << 24);
     options.size("--rhs-count", choice.count, 1, "columns of a random B, with --op solve", 1 << 20);
     options.input("--matrix", choice.files.matrix, "take A from this Matrix Market file");

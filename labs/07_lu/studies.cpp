@@ -89,7 +89,7 @@ void growth(const Options& options, Report& report, std::size_t most) {
                            "opencl_blocked_pivot", "cuda_blocked_pivot", "cuda_critical_path_pivot",
                            "cuda_cusolver_pivot"});
     report.column("n", "n");
-    for (const std::size_t n : growth.sizes("--n", most, 16, 2, most_rows)) {
+    for (const std::size_t n : growth.sizes("--n", most, 16, 2, max_rows)) {
         const double matrix = 8 * static_cast<double>(n) * static_cast<double>(n);
         if (!growth.fits(fmt::format("n = {}", n), Problem{n, {}}.flops(), 3 * matrix, 4 * matrix)) break;
         const Problem problem = make_problem(n, options.seed());

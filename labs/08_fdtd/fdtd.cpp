@@ -129,14 +129,18 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     Problem<T> p;
     Rules<T>& r = p.rules;
     p.mode = scene.mode;
-    p.dx = scene.dx, p.dy = scene.dy, p.dt = scene.time_step();
-    r.nx = static_cast<int>(scene.nx), r.ny = static_cast<int>(scene.ny);
+    p.dx = scene.dx;
+    p.dy = scene.dy;
+    p.dt = scene.time_step();
+    r.nx = static_cast<int>(scene.nx);
+    r.ny = static_cast<int>(scene.ny);
     r.pitch = static_cast<int>(gpulab::round_up(scene.nx + 1, 16)); // rows begin at multiples of 128 bytes
     r.steps = static_cast<int>(steps == 0 ? scene.steps : steps);
 
     // Media.
     const auto of = [&](std::size_t i) { return medium(scene.mode, scene.materials[i]); };
-    r.u = coefficients(p, of(0).m, of(0).loss_m), r.e = edge_coefficients(p, of(0), of(0));
+    r.u = coefficients(p, of(0).m, of(0).loss_m);
+    r.e = edge_coefficients(p, of(0), of(0));
     if (scene.graded()) {
         r.mapped = r.graded = 1;
         r.materials_u = static_cast<int>(p.array_size());
@@ -208,7 +212,8 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     r.probes = static_cast<int>(p.probes.size());
 
     // The start.
-    p.start.u.assign(p.array_size(), 0), p.start.p = p.start.q = p.start.u;
+    p.start.u.assign(p.array_size(), 0);
+    p.start.p = p.start.q = p.start.u;
     p.start.v.assign(p.layered_size(), 0);
     const auto fill = [&](std::vector<T>& numbers, const Box& box, double value) {
         for (int j = box.y0; j < box.y1; ++j)
@@ -270,8 +275,11 @@ template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
 
 template <class T> Output<T> make_output(const Problem<T>& p) {
     Output<T> out;
-    out.field.u.resize(p.array_size()), out.field.p.resize(p.array_size()), out.field.q.resize(p.array_size());
-    out.field.v.resize(p.layered_size()), out.recorded.resize(p.recorded_size());
+    out.field.u.resize(p.array_size());
+    out.field.p.resize(p.array_size());
+    out.field.q.resize(p.array_size());
+    out.field.v.resize(p.layered_size());
+    out.recorded.resize(p.recorded_size());
     poison(out);
     return out;
 }
@@ -285,7 +293,9 @@ template <class T> std::vector<T> flat(const Problem<T>& p, const Output<T>& out
             all.insert(all.end(), row, row + static_cast<std::ptrdiff_t>(columns));
         }
     };
-    add(out.field.u, p.nx(), p.ny()), add(out.field.p, p.nx(), p.ny() + 1), add(out.field.q, p.nx() + 1, p.ny());
+    add(out.field.u, p.nx(), p.ny());
+    add(out.field.p, p.nx(), p.ny() + 1);
+    add(out.field.q, p.nx() + 1, p.ny());
     for (int j = 0; p.rules.layers && j < p.rules.ny; ++j)
         for (int i = 0; i < p.rules.nx; ++i) {
             const std::size_t at = static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i);

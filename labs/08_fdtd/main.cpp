@@ -86,9 +86,9 @@ int main(int argc, char** argv) try {
     options.text("--scene", files.scene,
                  "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous, lens");
     options.size("--nx", overrides.nx, 3, "cells along x instead of the scene's; in a study: the largest grid",
-                 fdtd::most_cells);
-    options.size("--ny", overrides.ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
-    options.size("--steps", overrides.steps, 1, "time steps instead of the scene's", fdtd::most_steps);
+                 fdtd::max_cells);
+    options.size("--ny", overrides.ny, 3, "cells along y instead of the scene's", fdtd::max_cells);
+    options.size("--steps", overrides.steps, 1, "time steps instead of the scene's", fdtd::max_steps);
     options.choice("--type", type, {"float", "double"}, "type of the numbers");
     options.text("--frames", files.frames, "folder for pictures of the field and an animated one (PNG)");
     options.text("--vtk", files.vtk, "folder for the field as VTK image data, for ParaView");

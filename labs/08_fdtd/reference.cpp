@@ -144,8 +144,14 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     const auto give = [&](const Side& side, std::size_t i, std::size_t j) {
         if (side.kind == Side::Kind::dirichlet) zy(i, j) = static_cast<Real>(side.value) - zx(i, j);
     };
-    for (std::size_t j = 0; j < ny; ++j) give(scene.left, 0, j), give(scene.right, nx - 1, j);
-    for (std::size_t i = 0; i < nx; ++i) give(scene.bottom, i, 0), give(scene.top, i, ny - 1);
+    for (std::size_t j = 0; j < ny; ++j) {
+        give(scene.left, 0, j);
+        give(scene.right, nx - 1, j);
+    }
+    for (std::size_t i = 0; i < nx; ++i) {
+        give(scene.bottom, i, 0);
+        give(scene.top, i, ny - 1);
+    }
 
     // Tangential E at driven sides: Ez in the outermost cells at a time, or Ex and Ey on the border's edges.
     const auto drive_side = [&](const Side& side, bool upright, std::size_t edge, std::size_t cell, Real time) {
@@ -159,8 +165,10 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         }
     };
     const auto drive_sides = [&](Real time) { // bottom and top have the corners
-        drive_side(scene.left, true, 0, 0, time), drive_side(scene.right, true, nx, nx - 1, time);
-        drive_side(scene.bottom, false, 0, 0, time), drive_side(scene.top, false, ny, ny - 1, time);
+        drive_side(scene.left, true, 0, 0, time);
+        drive_side(scene.right, true, nx, nx - 1, time);
+        drive_side(scene.bottom, false, 0, 0, time);
+        drive_side(scene.top, false, ny, ny - 1, time);
     };
     drive_sides(te ? Real(0.5) : Real(0));
 
@@ -202,7 +210,10 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                                                 b / dy * (std::abs(x(i, j + 1)) + std::abs(x(i, j))));
                 zx(i, j) = a * (1 - rx) / (1 + rx) * zx(i, j) - from_x;
                 zy(i, j) = a * (1 - ry) / (1 + ry) * zy(i, j) + from_y;
-                if (!in_layer(i, j)) zy(i, j) += zx(i, j), zx(i, j) = 0;
+                if (!in_layer(i, j)) {
+                    zy(i, j) += zx(i, j);
+                    zx(i, j) = 0;
+                }
             }
         if (!te) drive_sides(Real(k) + 1);
         drive(Component::z, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
@@ -260,7 +271,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             if (i < nx) result.out.field.p[at] = static_cast<T>(x(i, j));
             if (j < ny) result.out.field.q[at] = static_cast<T>(y(i, j));
         }
-    result.u_scale = static_cast<double>(z_scale), result.edge_scale = static_cast<double>(xy_scale);
+    result.u_scale = static_cast<double>(z_scale);
+    result.edge_scale = static_cast<double>(xy_scale);
     return result;
 }
 

@@ -32,7 +32,8 @@ std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
                 const std::size_t at = cell / scene.nx * p.pitch() + cell % scene.nx;
                 snapshot.values[cell] = static_cast<float>(out.field.u[at]);
                 if (keep == Keep::pictures) continue;
-                snapshot.x[cell] = component(out.field.p[at]), snapshot.y[cell] = component(out.field.q[at]);
+                snapshot.x[cell] = component(out.field.p[at]);
+                snapshot.y[cell] = component(out.field.q[at]);
             }
             take(snapshot);
         }
@@ -65,7 +66,8 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
     const Coefficients<T> ku = p.table.empty() ? p.rules.u : p.table[0];
     const Coefficients<T> ke = p.table.empty() ? p.rules.e : p.table[static_cast<std::size_t>(p.rules.materials_u)];
     const auto from_edges = static_cast<double>(ku.x + ku.y), from_u = static_cast<double>(ke.x + ke.y);
-    r.u_scale = u + 2 * from_edges * edges, r.edge_scale = edges + 2 * from_u * u;
+    r.u_scale = u + 2 * from_edges * edges;
+    r.edge_scale = edges + 2 * from_u * u;
     return r;
 }
 
@@ -131,12 +133,12 @@ std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, double cel
 
 namespace {
 /// The problem with as many steps as are worth timing on one core.
-template <class T> Problem<T> few_steps(const Scene& scene) {
+template <class T> Problem<T> short_run(const Scene& scene) {
     const auto steps = static_cast<std::size_t>(std::max(2e8 / scene.cells(), 2.0));
     return make_problem<T>(scene, 0, std::min(steps, scene.steps));
 }
 
-/// The time of all steps of the scene. @param p few_steps() of it
+/// The time of all steps of the scene. @param p short_run() of it
 template <class T> double ms_of_all(const Scene& scene, const Problem<T>& p, Run<T>* run) {
     Output<T> out = make_output(p);
     Stopwatch watch(0, 3, 2);
@@ -146,11 +148,11 @@ template <class T> double ms_of_all(const Scene& scene, const Problem<T>& p, Run
 } // namespace
 
 template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
-    return ms_of_all(scene, few_steps<T>(scene), run);
+    return ms_of_all(scene, short_run<T>(scene), run);
 }
 
 template <class T> gpulab::Sequential sequential(const Scene& scene) {
-    const Problem<T> p = few_steps<T>(scene);
+    const Problem<T> p = short_run<T>(scene);
     const char* const name = is_books(p) ? "cpu_sequential" : "cpu_scene";
     return {name, ms_of_all(scene, p, gpulab::run_of(variants<T>(), name))};
 }

@@ -27,7 +27,8 @@ Scene square(std::size_t n, std::size_t steps, bool layers) {
     scene.nx = scene.ny = n;
     scene.steps = steps;
     Source source;
-    source.x0 = source.y0 = n / 2, source.x1 = source.y1 = n / 2 + 1;
+    source.x0 = source.y0 = n / 2;
+    source.x1 = source.y1 = n / 2 + 1;
     source.waveform.kind = Waveform::Kind::book;
     scene.sources = {source};
     if (layers)
@@ -164,8 +165,11 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
                 const double speed = mcells_per_s(cell_steps, result.kernel.median);
                 const double base = mcells_per_s(cell_steps, sequential_time);
                 result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
-                if (job.variant.name == parallel && n >= from)
-                    sequential.push_back(base), fast.push_back(speed), gain.push_back(speed / base);
+                if (job.variant.name == parallel && n >= from) {
+                    sequential.push_back(base);
+                    fast.push_back(speed);
+                    gain.push_back(speed / base);
+                }
             });
         }
         if (figure || fast.empty()) continue;
@@ -201,7 +205,10 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
                 double& conductor = conductor_ms[{n, job.variant.name}];
                 if (!layers) conductor = ms;
                 else result.extra.push_back({"longer_percent", 100 * (ms / conductor - 1)});
-                if (layers && first == 0 && job.variant.name == levels<T>().back().name) sum += ms / conductor, ++count;
+                if (layers && first == 0 && job.variant.name == levels<T>().back().name) {
+                    sum += ms / conductor;
+                    ++count;
+                }
             });
         }
     };
@@ -259,14 +266,15 @@ template <class T> void growth(const Options& options, Report& report, const Stu
     gpulab::Growth growth(options, report, "cell_and_step",
                           {"cpu_sequential", "cpu_threads", "opencl_steps", "opencl_rows", "cuda_fused", "cuda_steps",
                            "cuda_persistent"});
-    report.column("nx", "nx"), report.column("ny", "ny");
-    std::string said; // what variants are compared with
-    for (const std::size_t n : growth.sizes("--nx", settings.largest, 16, 2, most_cells)) {
+    report.column("nx", "nx");
+    report.column("ny", "ny");
+    std::string printed; // what variants are compared with
+    for (const std::size_t n : growth.sizes("--nx", settings.largest, 16, 2, max_cells)) {
         const Scene scene = square(n, settings.steps, false);
         const MemoryNeed need = memory_need(scene, sizeof(T));
         const double cell_steps = cells_of(n) * static_cast<double>(scene.steps);
         if (!growth.fits(fmt::format("{0} x {0} cells", n), cell_steps, need.device, need.host)) break;
-        if (const std::string note = note_of_comparison(cell_steps); note != said) report.say(said = note);
+        if (const std::string note = note_of_comparison(cell_steps); note != printed) report.say(printed = note);
         Case<T> c(options, report, scene);
         report.begin(parameters(c.p));
         c.measure(growth.jobs(variants<T>()), [&](const auto&, Result& result) {
@@ -310,15 +318,17 @@ template <class T> int run_study(const Options& options, const StudySettings& se
     const bool book = options.study() == "figure-4-4";
     const Scene largest_scene =
         book ? book_of(settings)
-             : square(std::min(settings.largest + 2 * layer_cells, most_cells), settings.steps, true);
+             : square(std::min(settings.largest + 2 * layer_cells, max_cells), settings.steps, true);
     double files = book ? bytes_of_snapshot(largest_scene, Keep::pictures) : 0;
     if (!settings.frames.empty()) files += bytes_of_picture(largest_scene);
     const MemoryNeed need = memory_need(largest_scene, sizeof(T), files);
     const bool grows = options.study() == "growth"; // and ends where memory does
     if (!grows) gpulab::check_memory(options, need.device, need.host);
     Report report(options);
-    if (options.study() == "table-4-1" || options.study() == "figure-4-5")
-        report.column("seconds_1000", "s per 1000", "{:.4f}"), report.column("longer_percent", "longer %", "{:.1f}");
+    if (options.study() == "table-4-1" || options.study() == "figure-4-5") {
+        report.column("seconds_1000", "s per 1000", "{:.4f}");
+        report.column("longer_percent", "longer %", "{:.1f}");
+    }
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     if (const std::string note = note_of_comparison(cells_of(settings.largest) * static_cast<double>(settings.steps));
         !note.empty() && !grows)

@@ -66,7 +66,8 @@ template <class T> void check_symmetric(const gpulab::Csr<T>& a, const std::stri
                 throw gpulab::UsageError(
                     fmt::format("{} is not symmetric: element ({}, {}) is {}, element ({}, {}) is {}", name, i + 1,
                                 j + 1, upper, j + 1, i + 1, lower));
-            k += here == j, l += there == j;
+            k += here == j;
+            l += there == j;
         }
     }
 }
@@ -104,7 +105,9 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
         }
     }
     const double norm = checked_norm(b);
-    p.matrix = std::move(matrix), p.b = std::move(b), p.start = std::move(start);
+    p.matrix = std::move(matrix);
+    p.b = std::move(b);
+    p.start = std::move(start);
     p.stop_at = settings.tolerance * (settings.absolute ? 1 : norm);
     return p;
 }

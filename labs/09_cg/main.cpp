@@ -25,7 +25,7 @@ struct Choice : cg::Choice {
 /// What the run leaves besides the table: times of kernels, notes, and the iteration that was recorded.
 template <class T> void print_notes(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
     if (!notes.timed.empty()) fmt::print("\n{}", cg::kernel_times("milliseconds of the whole solution", notes.timed));
-    for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
+    for (const std::string& line : notes.printed) fmt::print("\n{}\n", line);
     for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
     if (trace && !notes.timelines.empty()) files.write([&] { trace.write(gpulab::chrome_trace(notes.timelines)); });
     files.write_histories(notes.histories);
@@ -53,7 +53,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         gpulab::sequential(cg::variants<T>(), "cpu_sequential", problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
         files.write_histories({{"cpu_sequential on cpu:0", out.history}});
-        (void)cg::conclude(problem, out, files, c.name()); // throws
+        (void)cg::report_solution(problem, out, files, c.name()); // throws
     }
     gpulab::Report report(options, cg::parameters(problem, c.name()));
     report.sequential(sequential);
@@ -81,7 +81,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         if (trace && notes.timelines.empty())
             no_trace = c.trace + ": not written, because no variant that can record a trace made three iterations";
         const std::string line =
-            cg::conclude(problem, notes.solution, files, notes.solver, no_trace.empty() ? "" : "; " + no_trace);
+            cg::report_solution(problem, notes.solution, files, notes.solver, no_trace.empty() ? "" : "; " + no_trace);
         fmt::print("\n{}: {}\n", notes.solver, line);
         if (!no_trace.empty()) throw gpulab::Error(no_trace);
     } else if (!c.solution.empty()) throw gpulab::Error(c.solution + ": not written, because no variant is right");
@@ -108,7 +108,7 @@ int main(int argc, char** argv) try {
     options.variants(cg::variants<double>()); // the same names for float
     options.studies(cg::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    cg::settle(c);
+    cg::set_defaults(c);
     if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
     c.settings.trace = !c.trace.empty();
     if (!c.settings.tuning.empty()) { // what is wrong with it is said before the work is done

@@ -38,7 +38,7 @@ int solve_once(const std::vector<gpulab::Job<Run<T>>>& jobs, const Choice& c, co
         files.write_histories({{solver, out.history}});
         const gpulab::Comparison right = compare(problem, Reference{}, out);
         if (!right.passed && out.end != End::not_finite) throw gpulab::WrongResult(solver + ": " + right.message);
-        fmt::print("{}\n", conclude(problem, out, files, solver));
+        fmt::print("{}\n", report_solution(problem, out, files, solver));
         return files.all_written() ? gpulab::exit_success : gpulab::exit_failure;
     }
     throw gpulab::UsageError("the chosen devices have no variant that solves this system; --variant names one");

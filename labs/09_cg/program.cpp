@@ -33,7 +33,7 @@ void add_options(gpulab::Options& options, Choice& c, const std::string& where, 
     options.choice("--type", c.type, {"float", "double"}, "type of the numbers");
 }
 
-void settle(Choice& c) {
+void set_defaults(Choice& c) {
     if (!c.matrix.empty() && !c.generate.empty())
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
     if (c.generate.empty()) c.generate = "laplace2d:100";
@@ -122,8 +122,8 @@ template <class T> std::pair<std::vector<T>, std::size_t> best_so_far(const Prob
 } // namespace
 
 template <class T>
-std::string conclude(const Problem<T>& p, const Output<T>& out, Files& files, const std::string& who,
-                     const std::string& more) {
+std::string report_solution(const Problem<T>& p, const Output<T>& out, Files& files, const std::string& who,
+                            const std::string& more) {
     const bool failed = out.end == End::not_positive || out.end == End::not_finite;
     const bool unsolved = p.stop_at > 0 && out.end != End::converged;
     bool useless = false; // x is no better than zero: a start that is many orders of magnitude larger has eaten it
@@ -144,10 +144,11 @@ std::string conclude(const Problem<T>& p, const Output<T>& out, Files& files, co
     return line;
 }
 
-#define INSTANTIATE(T)                                                             \
-    template Problem<T> problem_of<T>(const gpulab::Options&, const Choice&, int); \
-    template bool Files::write_solution(const std::vector<T>&);                    \
-    template std::string conclude(const Problem<T>&, const Output<T>&, Files&, const std::string&, const std::string&);
+#define INSTANTIATE(T)                                                                                    \
+    template Problem<T> problem_of<T>(const gpulab::Options&, const Choice&, int);                        \
+    template bool Files::write_solution(const std::vector<T>&);                                           \
+    template std::string report_solution(const Problem<T>&, const Output<T>&, Files&, const std::string&, \
+                                         const std::string&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 

@@ -30,7 +30,7 @@ void add_options(gpulab::Options& options, Choice& c, const std::string& where, 
                  const std::vector<std::string>& balances);
 
 /// Rejects conflicting options, and fills in the defaults and the settings.
-void settle(Choice& c);
+void set_defaults(Choice& c);
 
 /// Bytes that a run takes at its peak.
 struct MemoryNeed {
@@ -83,7 +83,7 @@ private:
 /// @throws gpulab::Error when a number became infinite or the matrix is not positive definite, and gpulab::WrongResult
 ///         when x is not as good as wanted; with the line, `who` before it and `more` behind it
 template <class T>
-std::string conclude(const Problem<T>& p, const Output<T>& out, Files& files, const std::string& who,
-                     const std::string& more = "");
+std::string report_solution(const Problem<T>& p, const Output<T>& out, Files& files, const std::string& who,
+                            const std::string& more = "");
 
 } // namespace cg

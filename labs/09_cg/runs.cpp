@@ -63,12 +63,14 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
         timed.push_back(result);
     }
     const std::string name = result.variant + " on " + result.device.id();
-    if (solver.empty() || (solution.end != End::converged && out_.end == End::converged))
-        solver = name, solution = out_;
+    if (solver.empty() || (solution.end != End::converged && out_.end == End::converged)) {
+        solver = name;
+        solution = out_;
+    }
     histories.emplace_back(name, out_.history);
     if (!out_.timeline.empty()) timelines.emplace_back(name, out_.timeline);
     for (const std::string& note : out_.notes)
-        if (std::ranges::find(said, note) == said.end()) said.push_back(note);
+        if (std::ranges::find(printed, note) == printed.end()) printed.push_back(note);
 }
 
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results) {

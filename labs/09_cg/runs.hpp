@@ -45,7 +45,7 @@ public:
     Output<T> solution; ///< what it found
     std::vector<NamedHistory> histories;                             ///< of all that are right
     std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< of those that recorded one
-    std::vector<std::string> said;                                   ///< notes of the rungs, each once
+    std::vector<std::string> printed;                                ///< notes of the rungs, each once
     std::vector<gpulab::Result> timed; ///< of those that time their kernels, for kernel_times()
 
 private:

@@ -51,7 +51,10 @@ public:
         const End end = end_by_curvature<T>(pq, out_.history);
         more_ = end == End::none;
         if (more_) alpha_ = rho_ / pq;
-        else out_.end = end, out_.curvature = pq;
+        else {
+            out_.end = end;
+            out_.curvature = pq;
+        }
         return more_;
     }
     double alpha() const { return alpha_; }

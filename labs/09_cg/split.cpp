@@ -59,9 +59,12 @@ template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& sp
     const std::size_t first = split.first[index], last = split.first[index + 1];
     const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
     const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
-    part.number = index, part.parts = split.parts();
-    part.first = first, part.inner_end = last - first;
-    part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
+    part.number = index;
+    part.parts = split.parts();
+    part.first = first;
+    part.inner_end = last - first;
+    part.matrix.rows = last - first;
+    part.matrix.columns = matrix.columns;
     part.matrix.row_start.resize(last - first + 1);
     for (std::size_t i = first; i <= last; ++i) part.matrix.row_start[i - first] = matrix.row_start[i] - begin;
     part.matrix.column.assign(matrix.column.begin() + begin, matrix.column.begin() + end);
@@ -127,7 +130,10 @@ Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t in
     part.inner_begin = part.inner_end = 0;
     for (std::size_t i = 0, run = 0; i < rows; ++i) {
         if (border[i]) run = i + 1; // where the next run begins
-        else if (i + 1 - run > part.inner_rows()) part.inner_begin = run, part.inner_end = i + 1;
+        else if (i + 1 - run > part.inner_rows()) {
+            part.inner_begin = run;
+            part.inner_end = i + 1;
+        }
     }
     return part;
 }

@@ -35,7 +35,8 @@ std::size_t default_rows(const Options& options) {
 
 /// A fixed number of iterations, regardless of the residual.
 Settings fixed_iterations(Settings settings, std::size_t count) {
-    settings.tolerance = 0, settings.limit = count;
+    settings.tolerance = 0;
+    settings.limit = count;
     return settings;
 }
 
@@ -64,7 +65,9 @@ void some_variants(const Options& options, const Problem<T>& p, const std::vecto
 /// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
 /// of some iterations besides, each iteration a run.
 template <class T> void history(const Options& options, Report& report, std::size_t rows, Settings settings) {
-    report.column("method", "method"), report.column("preconditioner", "precond."), add_columns(report);
+    report.column("method", "method");
+    report.column("preconditioner", "precond.");
+    add_columns(report);
     gpulab::use(gpulab::devices(gpulab::Backend::cpu).front());
     const auto side = static_cast<std::size_t>(std::max(4.0, std::sqrt(static_cast<double>(rows) / 2)));
     for (const std::string& matrix : {laplacian(rows), fmt::format("springs:{}x{}", side, side)}) {
@@ -72,7 +75,8 @@ template <class T> void history(const Options& options, Report& report, std::siz
         gpulab::Work work_of_all;
         for (const bool steepest : {false, true})
             for (const bool jacobi : {false, true}) {
-                settings.steepest = steepest, settings.jacobi = jacobi;
+                settings.steepest = steepest;
+                settings.jacobi = jacobi;
                 const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
                 report.begin(parameters(p, matrix, {{"iteration", 0}})); // of the curves below
                 some_variants(options, p, {"cpu_threads"}, [&](gpulab::Result& result, const Output<T>& out) {
@@ -104,7 +108,8 @@ template <class T> void growth(const Options& options, Report& report, std::size
     gpulab::Growth growth(options, report, "row_and_iteration",
                           {"cpu_sequential", "cpu_threads", "opencl_five_kernels", "opencl_tuned", "opencl_cpu_ranges",
                            "cuda_graph", "cuda_persistent", "cuda_cusparse_cublas"});
-    report.column("n", "n"), report.column("nonzeros", "nonzeros");
+    report.column("n", "n");
+    report.column("nonzeros", "nonzeros");
     const Settings settings = fixed_iterations(given, 50);
     for (const std::size_t rows : growth.sizes("--rows", most, 16, 4, std::size_t{1} << 30)) {
         const std::string matrix = laplacian(rows);
@@ -137,7 +142,9 @@ template <class T> void table_4_4(const Options& options, Report& report, std::s
         kernel_rows(p, matrix, report);
     }
 #else
-    (void)report, (void)rows, (void)given;
+    (void)report;
+    (void)rows;
+    (void)given;
 #endif
     if (options.devices(gpulab::Backend::opencl).empty())
         throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
@@ -187,7 +194,9 @@ template <class T> void table_4_7(const Options& options, Report& report, std::s
 
 /// One part and two: a system of one size, and one that grows with the parts. A model says what more parts would give.
 template <class T> void scaling(const Options& options, Report& report, std::size_t rows, const Settings& given) {
-    report.column("scaling", "scaling"), report.column("parts", "parts"), add_columns(report);
+    report.column("scaling", "scaling");
+    report.column("parts", "parts");
+    add_columns(report);
     std::map<std::string, std::map<std::string, double>> us; // by variant, then "strong 2"
     for (const bool weak : {false, true})
         for (const std::size_t parts : {1u, 2u}) {

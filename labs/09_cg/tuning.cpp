@@ -22,7 +22,8 @@ Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::s
     for (std::size_t groups = 2; groups <= most; ++groups) {
         const double now = time(groups);
         if (!(now < tuned.best_ms)) break;
-        tuned.groups = groups, tuned.best_ms = now;
+        tuned.groups = groups;
+        tuned.best_ms = now;
     }
     return tuned;
 }
@@ -34,7 +35,7 @@ Tuned fastest_groups(const std::function<double(std::size_t)>& run, std::size_t 
         for (int again = 0; again < (small ? 1 : 4); ++again) best = std::min(best, run(groups));
         return best;
     };
-    return first_local_minimum(time, small ? 2 : most_groups);
+    return first_local_minimum(time, small ? 2 : max_groups);
 }
 
 double saved_percent(double one_ms, double ms) { return one_ms > 0 ? 100 * (1 - ms / one_ms) : 0; }
@@ -42,7 +43,7 @@ double saved_percent(double one_ms, double ms) { return one_ms > 0 ? 100 * (1 - 
 namespace {
 
 constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
-constexpr std::size_t most_bytes = std::size_t{1} << 20; // some ten thousand lines
+constexpr std::size_t max_bytes = std::size_t{1} << 20; // some ten thousand lines
 
 std::string without_commas(std::string text) {
     std::ranges::replace_if(
@@ -62,7 +63,7 @@ bool is_time(double ms) { return ms >= 0 && std::isfinite(ms); }
 TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
     std::error_code ignored;
     if (path_.empty() || !std::filesystem::exists(path_, ignored)) return; // store() makes it
-    std::istringstream file(gpulab::content_of(path_, most_bytes));
+    std::istringstream file(gpulab::content_of(path_, max_bytes));
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
         const auto wrong = [&] {
@@ -76,9 +77,11 @@ TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
         Tuned t;
         if (words.size() != 7 || !read_number(words[3], t.rows) || !read_number(words[4], t.groups) ||
             !read_number(words[5], t.one_ms) || !read_number(words[6], t.best_ms) || t.groups < 1 ||
-            t.groups > most_groups || !is_time(t.one_ms) || !is_time(t.best_ms))
+            t.groups > max_groups || !is_time(t.one_ms) || !is_time(t.best_ms))
             throw wrong();
-        t.device = words[0], t.kernel = words[1], t.type = words[2];
+        t.device = words[0];
+        t.kernel = words[1];
+        t.type = words[2];
         entries_.push_back(t);
     }
 }
@@ -112,7 +115,10 @@ Tuned find_groups(const std::string& file, const std::string& device, const std:
     const std::size_t size = std::bit_ceil(std::max<std::size_t>(rows, 1));
     if (const std::optional<Tuned> known = cache.find(device, kernel, type, size)) return *known;
     Tuned found = fastest_groups(time, rows);
-    found.device = device, found.kernel = kernel, found.type = type, found.rows = size;
+    found.device = device;
+    found.kernel = kernel;
+    found.type = type;
+    found.rows = size;
     cache.store(found);
     return found;
 }

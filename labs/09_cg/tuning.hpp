@@ -12,7 +12,7 @@
 namespace cg {
 
 /// The most groups per compute unit that are tried.
-inline constexpr std::size_t most_groups = 32;
+inline constexpr std::size_t max_groups = 32;
 
 /// The names of the five kernels.
 inline constexpr std::array<const char*, 5> kernel_names = {"dot", "next_p", "next_r", "next_x", "spmv"};
@@ -31,7 +31,7 @@ struct Tuned {
 /// Tries 1, 2, 3, ... groups and stops at the first local minimum: when one more group is not faster.
 /// @param time `time(groups)`: how long it takes, in any unit
 /// @return the groups, and the first and best time, in a Tuned without names
-Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most = most_groups);
+Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most = max_groups);
 
 /// The same with several runs of each number of groups, of which the fastest counts. With few rows, where trying cannot
 /// pay, only one and two groups are tried.

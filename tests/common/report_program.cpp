@@ -14,7 +14,8 @@ int main(int argc, char** argv) try {
     gpulab::Result result;
     result.variant = "cpu_right";
     result.device = gpulab::devices(gpulab::Backend::cpu).front();
-    result.device.name = "Test CPU", result.device.memory_bytes = 8000000000;
+    result.device.name = "Test CPU";
+    result.device.memory_bytes = 8000000000;
     result.has_device = true;
     result.status = gpulab::Result::Status::passed;
     result.kernel = {.median = 2, .min = 1, .max = 3, .repeats = 5};

@@ -93,7 +93,10 @@ TEST_CASE("the shares of the threads together copy every byte once", "[cpu]") {
                 std::vector<char> share(n, 'x');
                 gpulab::detail::copy_share(from, share, t, threads);
                 for (std::size_t i = 0; i < n; ++i)
-                    if (share[i] != 'x') to[i] = share[i], ++copied;
+                    if (share[i] != 'x') {
+                        to[i] = share[i];
+                        ++copied;
+                    }
             }
             INFO(n << " bytes, " << threads << " threads");
             CHECK(to == from);

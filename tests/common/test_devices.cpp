@@ -37,10 +37,13 @@ TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
 
 namespace {
 /// The ids of those devices of a machine with two GPUs, in CUDA and in OpenCL, that a wish means.
-std::string meant(const std::string& wish) {
+std::string meant(const std::string& requested) {
     const auto device = [](Backend backend, int index, const char* name, const char* platform) {
         gpulab::Device d;
-        d.backend = backend, d.index = index, d.name = name, d.platform = platform;
+        d.backend = backend;
+        d.index = index;
+        d.name = name;
+        d.platform = platform;
         return d;
     };
     std::string ids;
@@ -49,7 +52,7 @@ std::string meant(const std::string& wish) {
           device(Backend::opencl, 1, "pthread-Xeon", "Portable Computing Language"),
           device(Backend::cuda, 0, "NVIDIA H200", ""),
           device(Backend::cuda, 1, "NVIDIA GeForce RTX 3060 OpenCL:X", "")})
-        if (d.is_meant_by(wish)) ids += (ids.empty() ? "" : " ") + d.id();
+        if (d.is_meant_by(requested)) ids += (ids.empty() ? "" : " ") + d.id();
     return ids;
 }
 } // namespace
@@ -101,7 +104,8 @@ TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[
     REQUIRE(options.parse(3, arguments.data()));
     const gpulab::Device cpu = gpulab::devices(Backend::cpu).front();
     gpulab::Result result;
-    result.device = cpu, result.has_device = true;
+    result.device = cpu;
+    result.has_device = true;
     gpulab::testing::printed_by([&] {
         gpulab::Report report(options, {});
         report.add(result, {.bytes = 4e6});

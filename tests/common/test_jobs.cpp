@@ -374,11 +374,16 @@ TEST_CASE("a problem larger than main memory is refused before anything is alloc
 TEST_CASE("a problem that does not fit is refused with what it needs, and what there is in that place") {
     constexpr double gib = 1024.0 * 1024 * 1024;
     gpulab::Device small, large, pocl;
-    small.backend = large.backend = Backend::cuda, pocl.backend = Backend::opencl;
-    small.name = "Small", large.name = "Large", pocl.name = "PoCL";
-    small.memory_bytes = std::uint64_t{8} << 30, large.memory_bytes = std::uint64_t{80} << 30;
+    small.backend = large.backend = Backend::cuda;
+    pocl.backend = Backend::opencl;
+    small.name = "Small";
+    large.name = "Large";
+    pocl.name = "PoCL";
+    small.memory_bytes = std::uint64_t{8} << 30;
+    large.memory_bytes = std::uint64_t{80} << 30;
     pocl.memory_bytes = std::uint64_t{30} << 30;
-    large.index = 1, pocl.is_cpu = true;
+    large.index = 1;
+    pocl.is_cpu = true;
     const std::vector<gpulab::Device> all = {small, large, pocl}, gpus = {large};
     const auto lack = [&](const auto& devices, double device_gib, double host_gib, const std::string& name = "") {
         return gpulab::lack_of_memory(devices, 32 * gib, device_gib * gib, host_gib * gib, name);

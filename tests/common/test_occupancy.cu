@@ -76,7 +76,7 @@ int attribute(cudaDeviceAttr name) {
 
 TEST_CASE("the occupancy of ./lab explain is that of NVIDIA's header, on every device of its table") {
     struct Device {
-        int major, minor, threads, shared_kib, most_shared_kib; // of a multiprocessor, the last of a block
+        int major, minor, threads, shared_kib, max_shared_kib; // of a multiprocessor, the last of a block
     };
     std::vector<int> registers;
     for (int r = 0; r <= 255; r += r < 64 ? 1 : 5) registers.push_back(r);
@@ -94,7 +94,7 @@ TEST_CASE("the occupancy of ./lab explain is that of NVIDIA's header, on every d
         properties.warpSize = 32;
         properties.sharedMemPerBlock = 48 * 1024;
         properties.sharedMemPerMultiprocessor = d.shared_kib * std::size_t{1024};
-        properties.sharedMemPerBlockOptin = d.most_shared_kib * std::size_t{1024};
+        properties.sharedMemPerBlockOptin = d.max_shared_kib * std::size_t{1024};
         properties.reservedSharedMemPerBlock = d.major >= 8 ? 1024 : 0;
         properties.numSms = 1;
         const std::string device = version(d.major, d.minor);
@@ -121,16 +121,16 @@ TEST_CASE("the occupancy of ./lab explain is the runtime's, on this device", "[c
     gpulab::use(devices_or_skip(Backend::cuda).front());
     const std::string device =
         version(attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrComputeCapabilityMinor));
-    const int most_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    const int max_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     int compared = 0;
     for (auto* kernel : {holding_kernel<1>, holding_kernel<16>, holding_kernel<24>, holding_kernel<40>,
                          holding_kernel<64>, holding_kernel<100>, holding_kernel<150>, holding_kernel<220>}) {
         cudaFuncAttributes known;
         CUDA_CHECK(cudaFuncGetAttributes(&known, kernel));
-        CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared));
+        CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared));
         for (const auto& [launch, blocks] : blocks_of_script(device, {known.numRegs}, blocks_to_try, shared_to_try)) {
             const int threads = std::get<1>(launch), shared = std::get<2>(launch);
-            if (threads > known.maxThreadsPerBlock || shared > most_shared) continue; // it cannot be launched
+            if (threads > known.maxThreadsPerBlock || shared > max_shared) continue; // it cannot be launched
             int expected = -1;
             CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&expected, kernel, threads, shared));
             CHECK(fault(device, launch, blocks, expected) == "");

@@ -119,7 +119,7 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
 }
 
 TEST_CASE("an option without its value does not take the next option for it") {
-    const auto said = [](const Words& arguments) {
+    const auto printed = [](const Words& arguments) {
         Options options("lab", "a test");
         std::size_t n = 7;
         double ratio = 0;
@@ -133,17 +133,17 @@ TEST_CASE("an option without its value does not take the next option for it") {
         const std::string text = complaint(options, arguments);
         return text.empty() ? matrix + "," + options.json() + (quick ? ",quick" : "") : text;
     };
-    CHECK(said({"--json", "--matrix=a.mtx"}).starts_with("--json: its value is missing; next is --matrix=a.mtx"));
-    CHECK(said({"--json", "--quick"}).starts_with("--json: its value is missing; next is --quick"));
-    CHECK(said({"--variant", "--quick"}).starts_with("--variant: its value is missing; next is --quick"));
-    CHECK(said({"--json", "-h"}).starts_with("--json: its value is missing; next is -h"));
-    CHECK(said({"--matrix"}) == "--matrix: its value is missing");
-    CHECK(said({"--n=", "--study", "sizes"}) == "--n: is empty");
-    CHECK(said({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
+    CHECK(printed({"--json", "--matrix=a.mtx"}).starts_with("--json: its value is missing; next is --matrix=a.mtx"));
+    CHECK(printed({"--json", "--quick"}).starts_with("--json: its value is missing; next is --quick"));
+    CHECK(printed({"--variant", "--quick"}).starts_with("--variant: its value is missing; next is --quick"));
+    CHECK(printed({"--json", "-h"}).starts_with("--json: its value is missing; next is -h"));
+    CHECK(printed({"--matrix"}) == "--matrix: its value is missing");
+    CHECK(printed({"--n=", "--study", "sizes"}) == "--n: is empty");
+    CHECK(printed({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
     // What begins with a dash can be meant: a negative number, stdout, a file that has such a name.
-    CHECK(said({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
-    CHECK(said({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
-    CHECK(said({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
+    CHECK(printed({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
+    CHECK(printed({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
+    CHECK(printed({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
 }
 
 TEST_CASE("an output onto an input, or two outputs in one file, are refused, also through links") {
@@ -151,35 +151,35 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     input.write("precious");
     std::filesystem::create_symlink(input.path(), link.path());
     std::filesystem::create_symlink(fresh.path(), fresh_link.path()); // leads to what is not there yet
-    const auto said = [](const std::string& read, const std::string& json, const std::string& csv) {
+    const auto printed = [](const std::string& read, const std::string& json, const std::string& csv) {
         Options options("lab", "a test");
         std::string matrix;
         options.input("--matrix", matrix, "to read");
         return complaint(options, {"--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()});
     };
-    CHECK(said(input.path(), fresh.path(), "/dev/null").empty());
-    CHECK(said(input.path(), "/dev/null", "/dev/null").empty());
-    CHECK(said("/dev/null", "/dev/null", fresh.path()).empty());
+    CHECK(printed(input.path(), fresh.path(), "/dev/null").empty());
+    CHECK(printed(input.path(), "/dev/null", "/dev/null").empty());
+    CHECK(printed("/dev/null", "/dev/null", fresh.path()).empty());
     const std::string onto = "--json would overwrite the file that --matrix reads, ";
-    CHECK(said(input.path(), input.path(), fresh.path()) == onto + input.path());
-    CHECK(said(input.path(), link.path(), fresh.path()) == onto + link.path());
-    CHECK(said(link.path(), input.path(), fresh.path()) == onto + input.path());
-    CHECK(said(input.path(), fresh.path(), fresh_link.path()) ==
+    CHECK(printed(input.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(printed(input.path(), link.path(), fresh.path()) == onto + link.path());
+    CHECK(printed(link.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(printed(input.path(), fresh.path(), fresh_link.path()) ==
           "--json and --csv name the same file, " + fresh_link.path());
     CHECK(input.text() == "precious");
 }
 
 TEST_CASE("a dash is stdout for an output, and no file that can be read") {
-    const auto said = [](const char* option, const char* value) {
+    const auto printed = [](const char* option, const char* value) {
         Options options("lab", "a test");
         std::string matrix, field;
         options.input("--matrix", matrix, "to read");
         options.output("--field", field, "to write");
         return complaint(options, {option, value});
     };
-    CHECK(said("--matrix", "-") == "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
-    for (const char* const option : {"--matrix", "--field"}) CHECK(said(option, "./-").empty());
-    for (const char* const option : {"--field", "--json", "--csv"}) CHECK(said(option, "-").empty());
+    CHECK(printed("--matrix", "-") == "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
+    for (const char* const option : {"--matrix", "--field"}) CHECK(printed(option, "./-").empty());
+    for (const char* const option : {"--field", "--json", "--csv"}) CHECK(printed(option, "-").empty());
 }
 
 TEST_CASE("an output onto a file that is read without an option of its own is refused") {
@@ -318,12 +318,12 @@ TEST_CASE("the options --list and --study list name what there is, one line each
     Options studies("lab", "a test");
     studies.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
     CHECK(answer(studies, {"--study", "list"}) == "sizes   a sweep over sizes\nblocks  a sweep over blocks\n");
-    for (const auto& [words, said] : {std::pair<Words, std::string>{{"--list"}, "--list: lab has no variants"},
-                                      {{"--variant", "cpu_one"}, "--variant: lab has no variants"},
-                                      {{"--study", "list"}, "--study: lab has no studies"},
-                                      {{"--study", "sizes"}, "--study: lab has no studies"}}) {
+    for (const auto& [words, printed] : {std::pair<Words, std::string>{{"--list"}, "--list: lab has no variants"},
+                                         {{"--variant", "cpu_one"}, "--variant: lab has no variants"},
+                                         {{"--study", "list"}, "--study: lab has no studies"},
+                                         {{"--study", "sizes"}, "--study: lab has no studies"}}) {
         Options none("lab", "a test");
-        CHECK(complaint(none, words) == said);
+        CHECK(complaint(none, words) == printed);
     }
 }
 
@@ -413,21 +413,21 @@ TEST_CASE("the options --device and --backend choose devices, refuse others, and
     CHECK_FALSE(by_backend.named(Backend::cuda));
 
     // What is not there is refused with what is, and a missing back end with its reason.
-    const auto said = [](const std::string& wish) {
+    const auto printed = [](const std::string& requested) {
         Options refusing("lab", "a test");
-        return complaint(refusing, {"--device", wish.c_str()});
+        return complaint(refusing, {"--device", requested.c_str()});
     };
     const std::string cpu = "cpu:0 (" + gpulab::devices(Backend::cpu)[0].name + ")";
-    CHECK(said("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
-    CHECK(said("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
+    CHECK(printed("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
+    CHECK(printed("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
     for (const Backend backend : {Backend::opencl, Backend::cuda}) {
         const std::string name(name_of(backend));
         const auto& found = gpulab::devices(backend);
         for (const gpulab::Device& d : found)
-            CHECK(said("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
+            CHECK(printed("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
         const std::string why = found.empty() ? " (" + gpulab::why_no_devices(backend) + ")" : "";
-        CHECK(said(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
-        if (found.empty()) CHECK(said(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
+        CHECK(printed(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
+        if (found.empty()) CHECK(printed(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
         CHECK(found.empty() != gpulab::why_no_devices(backend).empty());
     }
 }

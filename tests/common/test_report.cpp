@@ -74,7 +74,10 @@ Surroundings known(std::size_t columns = 110) {
     s.ceilings = [](const Device& device, Arithmetic arithmetic) {
         const double times = device.backend == Backend::cuda ? 1.5 : 1;
         gpulab::Ceilings c{.copy_gb_s = 10 * times};
-        if (arithmetic != Arithmetic::none) c.fp32_gflop_s = 20 * times, c.fp64_gflop_s = 16 * times;
+        if (arithmetic != Arithmetic::none) {
+            c.fp32_gflop_s = 20 * times;
+            c.fp64_gflop_s = 16 * times;
+        }
         return c;
     };
     return s;
@@ -747,7 +750,8 @@ TEST_CASE("the percentage is of the ceiling that binds, of all devices together,
         CHECK(percent({.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp64}) == 93.75);
         CHECK(percent({.bytes = 18e6, .flops = 30e6, .arithmetic = Arithmetic::fp32}) == 90); // bytes again
         Result two = ran("cpu_right", cpu), own = two;
-        two.devices = 2, own.percent = 88;
+        two.devices = 2;
+        own.percent = 88;
         CHECK(report.add(two, work).percent == 37.5);
         CHECK(report.add(own, work).percent == 88);
     });

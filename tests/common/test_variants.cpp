@@ -62,7 +62,7 @@ TEST_CASE("the test case of a variant that nothing checks does not pass") {
     CHECK(outcome.out.find("nothing was checked") != std::string::npos);
 }
 
-TEST_CASE("for planted mistakes checks are counted, and end with the first fault or after a number of them") {
+TEST_CASE("for injected faults checks are counted, and end with the first fault or after a number of them") {
     const gpulab::testing::ScratchFile checks;
     const gpulab::testing::Environment counted("GPULAB_TEST_CHECKS", checks.path());
     const Outcome outcome = of_case("cpu_third counts to seven");
@@ -108,21 +108,21 @@ TEST_CASE("a reset that leaves the result of the run before is found") {
 }
 
 TEST_CASE("a variant that does not poison its result, names no tile or one that no check reads is reported") {
-    using gpulab::Backend, gpulab::testing::manners_fault;
+    using gpulab::Backend, gpulab::testing::contract_violation;
     gpulab::Stopwatch once;
     once.time([] {});
-    CHECK(manners_fault(Backend::cpu, false, once).starts_with("it does not poison"));
+    CHECK(contract_violation(Backend::cpu, false, once).starts_with("it does not poison"));
     once.notes_reset();
-    CHECK(manners_fault(Backend::cpu, false, once) == "");
-    CHECK(manners_fault(Backend::opencl, true, once) == "");
-    CHECK(manners_fault(Backend::opencl, false, once).starts_with("it names no tile"));
+    CHECK(contract_violation(Backend::cpu, false, once) == "");
+    CHECK(contract_violation(Backend::opencl, true, once) == "");
+    CHECK(contract_violation(Backend::opencl, false, once).starts_with("it names no tile"));
     once.tile(256);
-    CHECK(manners_fault(Backend::opencl, false, once) == "");
+    CHECK(contract_violation(Backend::opencl, false, once) == "");
     once.tile(64, "colums");
-    CHECK(manners_fault(Backend::cpu, false, once) == "");
-    CHECK(manners_fault(Backend::opencl, false, once) ==
+    CHECK(contract_violation(Backend::cpu, false, once) == "");
+    CHECK(contract_violation(Backend::opencl, false, once) ==
           "it names a tile of 64 \"colums\"; the checks know only: elements");
-    CHECK(manners_fault(Backend::cuda, false, once, {"rows", "columns"}) ==
+    CHECK(contract_violation(Backend::cuda, false, once, {"rows", "columns"}) ==
           "it names a tile of 256 \"elements\"; the checks know only: rows, columns");
 }
 

@@ -53,13 +53,13 @@ std::string file_of(std::string_view in) {
 }
 
 /// The picture in the file, or none after an error. @param said the error's message
-std::optional<gpulab::Image> read_by(const std::function<gpulab::Image()>& read, std::string& said) {
+std::optional<gpulab::Image> read_by(const std::function<gpulab::Image()>& read, std::string& printed) {
     try {
         return read();
     } catch (const gpulab::UsageError& e) {
-        said = e.what();
-        fuzz::check_message(said);
-        fuzz::require(said.find(fuzz::file_name()) != std::string::npos, "no name", said);
+        printed = e.what();
+        fuzz::check_message(printed);
+        fuzz::require(printed.find(fuzz::file_name()) != std::string::npos, "no name", printed);
         return {};
     }
 }
@@ -74,18 +74,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (std::uint64_t{sides[0]} * sides[1] > 1 << 16 && std::uint64_t{sides[0]} * sides[1] <= 1u << 28) return 0;
     }
     fuzz::write_file(file);
-    std::string said, said_of_numbers;
-    const auto read = read_by([] { return gpulab::read_png(fuzz::file_name()); }, said);
-    const auto numbers = read_by([] { return gpulab::read_png_numbers(fuzz::file_name(), "things"); }, said_of_numbers);
+    std::string printed, words_about_numbers;
+    const auto read = read_by([] { return gpulab::read_png(fuzz::file_name()); }, printed);
+    const auto numbers =
+        read_by([] { return gpulab::read_png_numbers(fuzz::file_name(), "things"); }, words_about_numbers);
     if (!read) {
-        fuzz::require(!numbers, "numbers in a file that is no picture", said);
+        fuzz::require(!numbers, "numbers in a file that is no picture", printed);
         return 0;
     }
     const gpulab::Image& image = *read;
     fuzz::require(image.bytes() > 0 && image.pixels.size() == image.bytes(), "the pixels are not those of the size");
     const auto depth = static_cast<unsigned char>(file[24]), colour = static_cast<unsigned char>(file[25]);
     fuzz::require(numbers.has_value() == ((colour == 0 && depth <= 8) || colour == 3), "numbers or none",
-                  said_of_numbers);
+                  words_about_numbers);
     if (numbers) {
         fuzz::require(numbers->width == image.width && numbers->height == image.height && numbers->channels == 1 &&
                           numbers->pixels.size() == numbers->bytes(),

@@ -54,7 +54,7 @@ VERSION = "1"  # another one makes all verdicts due: where this file judges othe
 BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
-FINDERS = ("values", "guard bands", "late", "large", "oclgrind", *SANITIZER)
+FINDERS = ("values", "guard bands", "schedule", "large", "oclgrind", *SANITIZER)
 FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted"}
 
 
@@ -183,7 +183,7 @@ class Build:
         except OSError:
             raise Fault(f"there is no build in {folder}") from None
         self.cache = dict(re.findall(r"(?m)^(\w+):\w+=(.*)$", text))
-        late = [f"{lab}_late" for lab in labs if (self.folder / f"bin/test_{lab}_late").is_file()]
+        late = [f"{lab}_perturbed" for lab in labs if (self.folder / f"bin/test_{lab}_perturbed").is_file()]
         self.programs = {name: f"bin/test_{name}" for name in [*labs, *late]}
         self.commands: dict[str, str] = {}         # by the file that they make
         self.archives: dict[str, list[str]] = {}   # the objects of each library
@@ -199,8 +199,8 @@ class Build:
 
     def program_for(self, mistake: Mistake) -> str:
         """The test program that judges it, without its test_: a lab may have one of its own for late commands."""
-        late = f"{mistake.lab}_late"
-        return late if mistake.finder == "late" and late in self.programs else mistake.lab
+        late = f"{mistake.lab}_perturbed"
+        return late if mistake.finder == "schedule" and late in self.programs else mistake.lab
 
     def tool(self, finder: str) -> str:
         """The program under which the test cases of a finder run; "" where it is not installed."""
@@ -304,7 +304,7 @@ class Build:
         if not mistake.rungs:
             groups = [general, others]
         else:
-            groups = [own, general] if mistake.finder in ("late", "large") else [own]
+            groups = [own, general] if mistake.finder in ("schedule", "large") else [own]
         return [group for group in groups if group]
 
     def moved(self, word: str, tree: Path) -> str:
@@ -572,11 +572,11 @@ class Judge:
                 self.controls[key] = verdict
             return verdict
 
-    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0,
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, max_checks: int = 0,
             turns: bool = True) -> Verdict:
         """Runs test cases.
         @param copy the OpenCL kernels that take the place of those of the mistake's file
-        @param most_checks of VariantCases; 0: all
+        @param max_checks of VariantCases; 0: all
         @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp"""
         finder = mistake.finder
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
@@ -584,8 +584,8 @@ class Judge:
         environment = {"GPULAB_TEST_CHECKS": str(checks), "GPULAB_CPU_THREADS": "3"}  # mistakes between threads show
         if not turns:
             environment["GPULAB_TEST_TURNS"] = "0"
-        if most_checks:
-            environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
+        if max_checks:
+            environment["GPULAB_TEST_MOST_CHECKS"] = str(max_checks)
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]

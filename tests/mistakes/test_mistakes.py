@@ -42,12 +42,12 @@ def test_fits(path):
         assert not set(mistake.rungs) - set(ladder(mistake.lab)), mistake.name
 
 
-ROW = '["x.cl".a]\ntext = "1"\nby = "2"\nfinder = "late"\nstudent = "says two"\n'
+ROW = '["x.cl".a]\ntext = "1"\nby = "2"\nfinder = "schedule"\nstudent = "says two"\n'
 
 
 @pytest.mark.parametrize("old, new, fault", [
     (".a]", '."A b"]', "A b: an id has lower case"),
-    ('"late"', '"chance"', "a: unknown finder 'chance'"),
+    ('"schedule"', '"chance"', "a: unknown finder 'chance'"),
     ("finder", "found", "a: unknown field found"),
     ('student = "says two"', "", "a: no student"),
     ('by = "2"', 'by = "1"', "a: it replaces nothing"),
@@ -143,9 +143,9 @@ def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_so
                                   groups=lambda _: [["a test case"]])
     judge.scratch, judge.timeout, judge.processes = scratch, 2, plant.Processes()
     judge.testers, judge.lock, judge.locks, judge.controls = threading.Semaphore(1), threading.Lock(), {}, {}
-    said = judge.judged(mistake(file="cuda/a.cu"), scratch / "planted", None)
-    assert said.word == verdict
-    assert (said.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
+    printed = judge.judged(mistake(file="cuda/a.cu"), scratch / "planted", None)
+    assert printed.word == verdict
+    assert (printed.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
 
 
 def test_a_program_is_none_of_its_objects_though_the_linker_notes_what_it_reads():
@@ -162,13 +162,13 @@ def test_a_row_may_name_the_test_cases_that_reject_it():
 
     def names(lab, tags):
         asked.append((lab, tags))
-        return ["cuda_a with late warps"]
+        return ["cuda_a with perturbed warps"]
 
     build = plant.Build.__new__(plant.Build)
     build.names, build.programs = names, {}
-    named = mistake(file="cuda/a.cu", cases="* with late warps")
-    assert build.groups(named) == [["cuda_a with late warps"]]
-    assert asked == [(named.lab, "* with late warps")]
+    named = mistake(file="cuda/a.cu", cases="* with perturbed warps")
+    assert build.groups(named) == [["cuda_a with perturbed warps"]]
+    assert asked == [(named.lab, "* with perturbed warps")]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,8 +253,8 @@ def test_a_verdict_is_kept_until_what_it_depends_on_changes_and_another_one_fail
     assert [line.split("\t")[0::2] for line in kept.read_text().splitlines()] == \
         [[f"fault {name}", "rejected", plant.judged.tool(place), "2.0"]
          for name, place in (("first-lost", "cpu"), ("harmless", "opencl"), ("swapped", "opencl"))]
-    code, said = lines()
-    assert (code, said[0]) == (0, "0 of 3 faults are due, and 1 of the others are judged again (--seed 1)")
+    code, printed = lines()
+    assert (code, printed[0]) == (0, "0 of 3 faults are due, and 1 of the others are judged again (--seed 1)")
     assert lines("--mistakes", "all")[1][-1] == "3 mistakes: 3 rejected"
 
     rows = scratch / "01_saxpy.toml"
@@ -262,8 +262,8 @@ def test_a_verdict_is_kept_until_what_it_depends_on_changes_and_another_one_fail
     assert lines()[1][0].startswith("0 of 3")
     rows.write_text(rows.read_text().replace("k * b[i] + a[i]", "k * b[i] - a[i]"))
     words[0] = "accepted"
-    code, said = lines("first-lost")  # which is not due
-    assert code == 1 and said[-1] == ("another verdict than before: saxpy: first-lost: accepted, not rejected, "
+    code, printed = lines("first-lost")  # which is not due
+    assert code == 1 and printed[-1] == ("another verdict than before: saxpy: first-lost: accepted, not rejected, "
                                       "as tests/judged/01_saxpy.txt has it")
     words[0] = "timeout"  # which is no verdict
     assert lines()[1][0].startswith("2 of 3"), "swapped, whose row is another one, and first-lost, which was accepted"
@@ -274,9 +274,9 @@ def test_a_verdict_is_kept_until_what_it_depends_on_changes_and_another_one_fail
 def test_without_a_right_unchanged_program_there_is_no_verdict(capsys, monkeypatch, scratch):
     real = plant.Judge.run
 
-    def run(self, mistake, program, group, copy, most_checks=0, turns=True):
-        verdict = real(self, mistake, program, group, copy, most_checks, turns)
-        return plant.Verdict("rejected", "for another reason") if most_checks else verdict
+    def run(self, mistake, program, group, copy, max_checks=0, turns=True):
+        verdict = real(self, mistake, program, group, copy, max_checks, turns)
+        return plant.Verdict("rejected", "for another reason") if max_checks else verdict
 
     monkeypatch.setattr(plant.Judge, "run", run)
     code, verdicts = planted(capsys, monkeypatch, scratch, ["swapped"])

@@ -27,7 +27,8 @@ std::vector<std::vector<std::size_t>> all_pairs(const std::vector<std::size_t>& 
         // A row begins with a missing pair. Each further option takes the value that adds the most missing pairs.
         const Pair first = *missing.begin();
         std::vector<std::size_t> chosen = {first[0], first[2]}, row(values.size());
-        row[first[0]] = first[1], row[first[2]] = first[3];
+        row[first[0]] = first[1];
+        row[first[2]] = first[3];
         for (std::size_t k = 0; k < values.size(); ++k) {
             if (k == first[0] || k == first[2]) continue;
             std::ptrdiff_t most = -1;
@@ -35,7 +36,10 @@ std::vector<std::vector<std::size_t>> all_pairs(const std::vector<std::size_t>& 
                 const std::size_t v = (n + rows.size()) % values[k]; // among equals another one in each row
                 const auto added = std::ranges::count_if(
                     chosen, [&](std::size_t other) { return missing.contains(pair_of(k, v, other, row[other])); });
-                if (added > most) most = added, row[k] = v;
+                if (added > most) {
+                    most = added;
+                    row[k] = v;
+                }
             }
             chosen.push_back(k);
         }

@@ -31,9 +31,9 @@ namespace {
 /// The text of a program. Where it holds the kernels of the file that GPULAB_TEST_PLANT=FILE=COPY names, those of the
 /// copy stand in their place, and COPY.planted is there afterwards.
 std::string planted(std::string text) {
-    const char* const wish = std::getenv("GPULAB_TEST_PLANT");
-    if (!wish) return text;
-    const std::string both = wish, file = both.substr(0, both.find('=')), copy = both.substr(file.size() + 1);
+    const char* const requested = std::getenv("GPULAB_TEST_PLANT");
+    if (!requested) return text;
+    const std::string both = requested, file = both.substr(0, both.find('=')), copy = both.substr(file.size() + 1);
     // cmake/EmbedText.cmake writes a #line before the text of each file, mostly in place of its first line.
     const std::size_t name = text.find("\"" + file + "\"\n");
     if (name == std::string::npos) return text;

@@ -36,7 +36,7 @@ const std::vector<std::size_t>& small_sizes() {
 }
 
 namespace {
-constexpr int most_delayed = 8; // problems: the first few sizes are 0 or tiny
+constexpr int max_delayed = 8; // problems: the first few sizes are 0 or tiny
 int delayed = 0;
 } // namespace
 
@@ -45,7 +45,7 @@ std::vector<Stopwatch> passes() {
         return {Stopwatch(0, 2)};
     std::vector<Stopwatch> all = {Stopwatch(0, 1), Stopwatch(1, 2)};
     static constexpr TestHooks delays{.reset_delay_ms = 2};
-    if (delayed++ < most_delayed) all.emplace_back(0, 1).hooks = &delays;
+    if (delayed++ < max_delayed) all.emplace_back(0, 1).hooks = &delays;
     return all;
 }
 
@@ -66,9 +66,10 @@ const std::vector<Device>& tested_devices(Backend backend) {
     std::vector<Device>& list = entry->second;
     if (!fresh) return list;
     list = devices(backend);
-    const char* const wish = std::getenv("GPULAB_TEST_DEVICES");
+    const char* const requested = std::getenv("GPULAB_TEST_DEVICES");
     const auto is_gpu = [](const Device& device) { return !device.is_cpu; };
-    if (backend != Backend::cpu && wish && std::string_view(wish) == "gpu" && std::ranges::any_of(list, is_gpu))
+    if (backend != Backend::cpu && requested && std::string_view(requested) == "gpu" &&
+        std::ranges::any_of(list, is_gpu))
         std::erase_if(list, [](const Device& device) { return device.is_cpu; });
     return list;
 }

@@ -42,9 +42,9 @@ using namespace std::chrono_literals;
 class Turns {
 public:
     Turns() {
-        const char* const wish = std::getenv("GPULAB_TEST_TURNS");
-        if (wish && std::string_view(wish) == "0") return;
-        if (wish && std::string_view(wish) == "shared") {
+        const char* const requested = std::getenv("GPULAB_TEST_TURNS");
+        if (requested && std::string_view(requested) == "0") return;
+        if (requested && std::string_view(requested) == "shared") {
             lock_ = LOCK_SH;
             longest_turn_ = steady_clock::duration::max();
             longest_pause_ = longest_action_ = 120s;
@@ -186,8 +186,11 @@ public:
     void add(steady_clock::duration waited, steady_clock::duration action, int turns) {
         if (!file_) return;
         Sum& sum = cases_[Catch::getResultCapture().getCurrentTestName()];
-        sum.waited += waited, sum.action += action, sum.longest = std::max<Milliseconds>(sum.longest, action);
-        ++sum.actions, sum.turns += turns;
+        sum.waited += waited;
+        sum.action += action;
+        sum.longest = std::max<Milliseconds>(sum.longest, action);
+        ++sum.actions;
+        sum.turns += turns;
     }
 
 private:
@@ -253,9 +256,10 @@ void detail::prepare_turns(const Device& device, bool played) {
     prepared = played ? Backend::cpu : device.backend;
     turns().on_gpu(device.backend != Backend::cpu && !device.is_cpu);
     // Where the tests are for a GPU, those of the CPU leave the cores to programs that have the GPU or wait for it.
-    const char* const wish = std::getenv("GPULAB_TEST_DEVICES");
+    const char* const requested = std::getenv("GPULAB_TEST_DEVICES");
     constexpr int low = 10; // a program may have a lower one already
-    if (device.backend == Backend::cpu && wish && std::string_view(wish) == "gpu" && getpriority(PRIO_PROCESS, 0) < low)
+    if (device.backend == Backend::cpu && requested && std::string_view(requested) == "gpu" &&
+        getpriority(PRIO_PROCESS, 0) < low)
         setpriority(PRIO_PROCESS, 0, low);
 #if defined(GPULAB_WITH_OPENCL)
     // A compiler works on the CPU: 0.1 to 0.5 s for each new kernel, and thousands of small kernels run in that time.

@@ -119,8 +119,8 @@ void in_turn_noting_tiles(Stopwatch& watch, std::string_view of, const std::func
     for (const std::size_t size : cuts) watch.tile(size, of);
 }
 
-std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
-                          const std::vector<std::string_view>& units) {
+std::string contract_violation(Backend backend, bool baseline, const Stopwatch& watch,
+                               const std::vector<std::string_view>& units) {
     if (std::getenv("GPULAB_TEST_TILES")) // for whoever compares the tiles before and after a change
         for (const Tile& tile : watch.tiles()) fmt::print("tile: {} {} of {}\n", running, tile.size, tile.of);
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";

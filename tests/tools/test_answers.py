@@ -260,8 +260,8 @@ def test_what_keeps_answers_from_being_unlocked_is_told_in_one_line_and_nothing_
 
 
 def test_the_front_door_takes_the_three_commands_and_no_other(scratch):
-    said = passed(ROOT / "lab", "instructor", "--help", GPULAB_INSTALL="no").stdout
-    assert all(word in said for word in ("unlock", "check", "seal")), said
+    message = passed(ROOT / "lab", "instructor", "--help", GPULAB_INSTALL="no").stdout
+    assert all(word in message for word in ("unlock", "check", "seal")), message
     refused(run(ROOT / "lab", "instructor", "open", GPULAB_INSTALL="no"), "open", "unlock")
     refused(run(ROOT / "lab", "instructor", "unlock", scratch / "nowhere", GPULAB_INSTALL="no"), "nowhere")
 

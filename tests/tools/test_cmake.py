@@ -132,12 +132,12 @@ def test_a_run_shows_what_failed_and_why_tests_were_skipped_and_the_last_lines_o
 
 
 def test_a_run_shows_a_line_for_each_lab_and_one_that_changes_on_a_terminal(scratch):
-    names = ["test_saxpy: a on 1, 2, ... threads", "saxpy mistakes: b", "test_cg_late: c", "matmul does not d", "tools: e", "test_common: f"]
+    names = ["test_saxpy: a on 1, 2, ... threads", "saxpy mistakes: b", "test_cg_perturbed: c", "matmul does not d", "tools: e", "test_common: f"]
     build, words = ctest(scratch, "".join(f'prints("{name}" "text" LABELS a)\n' for name in names))
     done = passed(*RUN_TESTS, build, *words)
     assert done.stdout.splitlines()[:5] == ["saxpy: 2 passed", "cg: 1 passed", "matmul: 1 passed", "tools: 1 passed", "common: 1 passed"]
     shown = on_terminal(*RUN_TESTS, build, *words)
-    assert "\r\x1b[K[3/6] 3 passed: test_cg_late: c\r" in shown and "saxpy: 2 passed" not in shown, shown
+    assert "\r\x1b[K[3/6] 3 passed: test_cg_perturbed: c\r" in shown and "saxpy: 2 passed" not in shown, shown
     assert "\r\x1b[K\r\n100% tests passed, 0 tests failed out of 6\r\nTotal" in shown, shown
 
 
@@ -218,8 +218,8 @@ def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
     while not (scratch / "begun").exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 128 + signal.SIGTERM and "ended before its end" in said, (process.returncode, said)
+    _, printed = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM and "ended before its end" in printed, (process.returncode, printed)
     # What an unreadable file would tell is left out; the exit code stays that of ctest.
     (build / "CTestCustom.cmake").write_text(
         f'set(CTEST_CUSTOM_POST_TEST [["{shutil.which("cmake")}" -E copy "{build}/CMakeCache.txt" "{build}/tests.xml"]])\n')

@@ -65,7 +65,7 @@ def test_saxpy_asks_for_each_number_once_whatever_an_item_takes():
     for variant, per_request in (("opencl_one_item", 1), ("opencl_grid_stride", 1), ("opencl_vectorised", 4)):
         c = Counts("saxpy", variant, "--n", str(n))
         assert c.all("global", "requests") == 3 * n / (WARP * per_request), variant  # two loads and a store
-        assert c.all("global", "sectors") == c.all("global", "least_sectors") == 3 * 4 * n / SECTOR, variant
+        assert c.all("global", "sectors") == c.all("global", "min_sectors") == 3 * 4 * n / SECTOR, variant
         # the first items of opencl_vectorised take what n mod 4 leaves, which is nothing: one warp splits to ask
         assert c.one.sums["splits"] == (variant == "opencl_vectorised"), variant
         assert c.one.sums["idle"] == c.one.sums["barriers"] == 0, variant
@@ -77,11 +77,11 @@ def test_packed_points_take_three_times_the_sectors_and_aligned_ones_one_load():
     loads = [line.counts for line in packed.one.lines if line.what == "global load"]
     assert sum(c["requests"] for c in loads) == 3 * n / WARP
     assert sum(c["sectors"] for c in loads) == 3 * n / WARP * 12  # 32 times 12 bytes lie in 12 sectors
-    assert sum(c["least_sectors"] for c in loads) == 3 * n / WARP * 4
+    assert sum(c["min_sectors"] for c in loads) == 3 * n / WARP * 4
     aligned = Counts("saxpy", "opencl_distances_aligned", "--op", "distances", "--n", str(n))
     loads = [line.counts for line in aligned.one.lines if line.what == "global load"]
     assert sum(c["requests"] for c in loads) == n / WARP
-    assert sum(c["sectors"] for c in loads) == sum(c["least_sectors"] for c in loads) == n / WARP * 16
+    assert sum(c["sectors"] for c in loads) == sum(c["min_sectors"] for c in loads) == n / WARP * 16
 
 
 def tree_requests(group, interleaved):
@@ -119,7 +119,7 @@ def test_more_elements_per_item_ask_global_memory_as_often_and_the_tree_less():
         c = Counts("reduction", variant, "--n", str(n))
         first = c.launches[0]
         loads = [site for site in first["sites"] if site["kind"] == "load" and site["space"] == "global"]
-        assert sum(site["sectors"] for site in loads) == sum(site["least_sectors"] for site in loads) == 4 * n / SECTOR, variant
+        assert sum(site["sectors"] for site in loads) == sum(site["min_sectors"] for site in loads) == 4 * n / SECTOR, variant
         assert sum(site["requests"] for site in loads) == n / (WARP * wide), variant
 
 
@@ -138,7 +138,7 @@ def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
         assert tiles.of(name, "global load")["sectors"] == warps * k / tile * 4
         assert tiles.of(name, "local store")["passes"] == warps * k / tile
     inner = tiles.of("sum += a_tile", "local load")
-    assert inner["requests"] == inner["passes"] == inner["least_passes"] == warps * 2 * k  # a broadcast is one pass
+    assert inner["requests"] == inner["passes"] == inner["min_passes"] == warps * 2 * k  # a broadcast is one pass
     assert tiles.one.sums["barriers"] / tiles.one.sums["groups"] == 2 * k / tile
     assert naive.all("global", "lanes") == loads["lanes"] + m * n and loads["lanes"] == 2 * m * k * n
 
@@ -166,7 +166,7 @@ def test_spmv_by_rows_is_spread_over_32_sectors_and_ELL_over_4():
     assert spread[-2:] == [32, 32]  # value and column: a lane's row begins 32 bytes after the row before
     ell = Counts("spmv", "opencl_ell", *matrix)
     columns = ell.of("const int j = column[", "global load")
-    assert columns["requests"] == warps * length and columns["sectors"] == columns["least_sectors"] == 4 * warps * length
+    assert columns["requests"] == warps * length and columns["sectors"] == columns["min_sectors"] == 4 * warps * length
     assert csr.of("y[i] = sum", "global store")["sectors"] == ell.of("y[i] = sum", "global store")["sectors"] == 4 * warps
     slices = Counts("spmv", "opencl_slice_per_row", *matrix)
     width = slices.one.sums["items"] // rows
@@ -179,7 +179,7 @@ def test_thomas_reads_each_system_from_its_own_sector():
     n, systems = 64, 32
     c = Counts("tridiagonal", "opencl_thomas", "--n", str(n), "--systems", str(systems))
     down = c.of("const REAL pivot =", "global load")  # a in all rows but the first, b in all
-    assert down["requests"] == 2 * n - 1 and down["sectors"] == 32 * (2 * n - 1) == 4 * down["least_sectors"]
+    assert down["requests"] == 2 * n - 1 and down["sectors"] == 32 * (2 * n - 1) == 4 * down["min_sectors"]
     up = c.of("x_after = x[begin + i]", "global load")
     assert up["requests"] == 2 * (n - 1)
 
@@ -207,9 +207,9 @@ def test_cyclic_reduction_has_the_bank_conflicts_of_its_stride_and_PCR_has_none(
     steps = [cr_passes(n, 1 << s) for s in range(int(math.log2(n)))]
     assert stores["requests"] == systems * 4 * sum(requests for requests, _ in steps)
     assert stores["passes"] == systems * 4 * sum(passes for _, passes in steps)
-    assert stores["passes"] > 2 * stores["least_passes"]
+    assert stores["passes"] > 2 * stores["min_passes"]
     pcr = Counts("tridiagonal", "opencl_pcr", *options)
-    assert pcr.all("local", "passes") == pcr.all("local", "least_passes")
+    assert pcr.all("local", "passes") == pcr.all("local", "min_passes")
     assert pcr.of("= -alpha * a[left]", "local load")["lanes"] == systems * sum(n - (1 << s) for s in range(int(math.log2(n))))
 
 
@@ -250,7 +250,7 @@ def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_
     warps = 2  # those of group 1 return
     for line, width, passes in ((9, 8, 2), (10, 16, 4)):  # each half, or quarter, reads one place of its own
         site = sites[line, "load"]
-        assert (site["width"], site["passes"], site["least_passes"]) == (width, passes * warps, warps)
+        assert (site["width"], site["passes"], site["min_passes"]) == (width, passes * warps, warps)
     assert sites[12, "atomic"]["same"] == 24 * warps  # lanes that change counts[0], and 8 others counts[1]
     assert (launches[0]["idle"], launches[0]["groups"], launches[0]["barriers"]) == (32, 3, warps)
 
@@ -266,8 +266,8 @@ def test_a_wider_warp_halves_the_requests():
 def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scratch):
     words = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "a.json",
                     "--page", scratch / "a.html")
-    said = passed(*words).stdout
-    assert "a warp's 32 loads lie 12 bytes apart: 12 sectors where 4 would do" in said and "#coalesced" in said
+    printed = passed(*words).stdout
+    assert "a warp's 32 loads lie 12 bytes apart: 12 sectors where 4 would do" in printed and "#coalesced" in printed
     first = json.loads((scratch / "a.json").read_text())
     assert first[0]["variant"] == "opencl_distances_packed" and first[0]["findings"]
     loads = [line for line in first[0]["lines"] if (line["kind"], line["space"]) == ("load", "global")]
@@ -285,12 +285,12 @@ def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
                 "worst": list(worst), "excess": excess, **dict.fromkeys(report.COUNTED[2:], 0), **counts}
 
     launch = {"groups": 2, "warps": 4, "barriers": 0, "idle": 64, "items": [128, 1, 1], "sites": [
-        site(1, "load", "global", 4, 128, [(lane, 4 * lane + 16) for lane in range(32)], 1, sectors=20, least_sectors=16),
-        site(2, "load", "global", 4, 128, [(lane, 32 * lane) for lane in range(32)], 28, sectors=128, least_sectors=16),
-        site(3, "store", "local", 4, 128, [(lane, 256 * lane) for lane in range(32)], 31, passes=128, least_passes=4),
+        site(1, "load", "global", 4, 128, [(lane, 4 * lane + 16) for lane in range(32)], 1, sectors=20, min_sectors=16),
+        site(2, "load", "global", 4, 128, [(lane, 32 * lane) for lane in range(32)], 28, sectors=128, min_sectors=16),
+        site(3, "store", "local", 4, 128, [(lane, 256 * lane) for lane in range(32)], 31, passes=128, min_passes=4),
         site(4, "branch", "", 8, 256, splits=6),
-        site(5, "atomic", "global", 4, 128, [(lane, 0) for lane in range(32)], sectors=4, least_sectors=4, same=64),
-        site(6, "load", "local", 40, 40, [(0, 0)], passes=40, least_passes=40)]}
+        site(5, "atomic", "global", 4, 128, [(lane, 0) for lane in range(32)], sectors=4, min_sectors=4, same=64),
+        site(6, "load", "local", 40, 40, [(0, 0)], passes=40, min_passes=40)]}
     assert report.findings(report.explained("opencl_a", [], WARP, [launch])) == [
         (124, "a.cl, line 3: a warp's 32 stores lie 256 bytes apart in local memory: 32 passes where 1 would do; in all 128 passes "
               "where 4 would do", "bank"),
@@ -318,8 +318,8 @@ def test_sizes_that_are_not_given_are_small_and_a_file_has_its_own(lab, variant,
 
 def test_two_variants_stand_side_by_side():
     words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential")
-    said = passed(*words).stdout
-    rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
+    printed = passed(*words).stdout
+    rows = [line.split() for line in printed.splitlines() if line.startswith("opencl_tree")]
     assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
     shown = [line.split() for line in (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines() if
              line.startswith("    opencl_tree")]
@@ -358,11 +358,11 @@ def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch
     (("--warp", "5"), "--warp"), (("--compare", "opencl_one_item"), "--compare"),
     (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),
     (("--variant", "opencl_one_item", "--page", "/nowhere/a.html"), "/nowhere/a.html")])
-def test_bad_input_ends_with_2_and_a_line(words, said):
+def test_bad_input_ends_with_2_and_a_line(words, printed):
     if "--n" in words:
         words = ("--variant", "opencl_one_item", *words)
     done = run(*explain("saxpy", *words))
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and printed in done.stderr, done
 
 
 def test_without_Oclgrind_a_line_says_what_to_install(scratch):
@@ -398,10 +398,10 @@ def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch):
             assert not chromium.faults
             assert chromium.run("document.documentElement.scrollWidth") <= width
             chromium.run("document.getElementById('step').focus()")
-            said = chromium.run("document.getElementById('said').textContent")
+            printed = chromium.run("document.getElementById('said').textContent")
             for kind in ("keyDown", "keyUp"):
                 chromium.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
             moved = chromium.run("document.getElementById('said').textContent")
-            assert said.startswith("Step 1 of ") and moved.startswith("Step 2 of "), (said, moved)
+            assert printed.startswith("Step 1 of ") and moved.startswith("Step 2 of "), (printed, moved)
             assert chromium.run("document.querySelectorAll('#memory span').length") > 32
             assert chromium.run("document.querySelectorAll('tr.now').length") == 1

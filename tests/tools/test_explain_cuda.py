@@ -265,9 +265,9 @@ def explain(lab, capsys, *arguments):
 
 
 def test_each_kernel_is_shown_with_what_limits_it(lab, capsys):
-    code, said, called = explain(lab, capsys, "--variant", "cuda_add", "--on", "H200")
-    assert (code, said.err) == (0, "") and "nvcc" not in called and "-arch=sm_90" in called, said
-    lines = said.out.splitlines()
+    code, message, called = explain(lab, capsys, "--variant", "cuda_add", "--on", "H200")
+    assert (code, message.err) == (0, "") and "nvcc" not in called and "-arch=sm_90" in called, message
+    lines = message.out.splitlines()
     assert "a on H200 (compute capability 9.0)" in lines[0]
     names = [line.split() for line in lines if line.startswith("  ")]
     assert names[0] == ["add<float>", "96", "292", "72", "8192+?", "128", "5", "31", "%",
@@ -275,13 +275,13 @@ def test_each_kernel_is_shown_with_what_limits_it(lab, capsys):
     assert names[1] == ["fill", "10", "0", "0", "0", "256?", "8", "100", "%", "-"]
     assert names[2] == ["fill", "4", "2", "1", "50", "%", "-", "-"]
     for note in ("block ?:", "shared +?:", "spill:"):
-        assert any(line.startswith(note) for line in lines), said.out
+        assert any(line.startswith(note) for line in lines), message.out
 
 
 def test_block_and_shared_memory_of_the_launch_can_be_told(lab, capsys):
-    _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 64, "--shared", 90000, "--on", "h200",
+    _, message, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 64, "--shared", 90000, "--on", "h200",
                          "--json", lab / "x.json")
-    assert "?" not in said.out, said.out
+    assert "?" not in message.out, message.out
     kernels = json.loads((lab / "x.json").read_text())["kernels"]
     told = [(k["kernel"], k["block"], k["block_from"], k["dynamic_shared"], k["blocks"], k["limited_by"]) for k in kernels]
     assert told == [("add<float>", 64, "--block", 90000, 2, ["shared memory"]),
@@ -290,23 +290,23 @@ def test_block_and_shared_memory_of_the_launch_can_be_told(lab, capsys):
     explain(lab, capsys, "--variant", "cuda_add", "--block", 100, "--on", "h200", "--json", lab / "y.json")
     kernels = json.loads((lab / "y.json").read_text())["kernels"]  # 100 threads are four warps, as 128 are
     assert [(k["blocks"], k["occupancy"]) for k in kernels] == [(5, 31.25), (16, 100)]
-    _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 256)
-    assert "launch bounds" in said.out, "more threads than the launch bounds allow"
+    _, message, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 256)
+    assert "launch bounds" in message.out, "more threads than the launch bounds allow"
 
 
 def test_without_a_variant_all_rungs_are_shown_but_no_vendor_library_and_none_that_the_device_cannot_run(lab, capsys):
-    _, said, _ = explain(lab, capsys, "--on", "h100")
-    assert "cuda_add\n" in said.out and "cuda_new\n" in said.out and "cuda_library" not in said.out
-    _, said, _ = explain(lab, capsys, "--on", "a100")
-    assert "cuda_new: needs compute capability 9.0\n" in said.out
+    _, message, _ = explain(lab, capsys, "--on", "h100")
+    assert "cuda_add\n" in message.out and "cuda_new\n" in message.out and "cuda_library" not in message.out
+    _, message, _ = explain(lab, capsys, "--on", "a100")
+    assert "cuda_new: needs compute capability 9.0\n" in message.out
     assert "cuda_library\n" in explain(lab, capsys, "--variant", "cuda_library")[1].out
 
 
 def test_what_the_object_does_not_hold_is_compiled_for_the_device(lab, capsys):
     def compiled(variant, device):
-        code, said, called = explain(lab, capsys, "--variant", variant, "--on", device)
-        assert code == 0 and ("compiled for this device now" in said.out) == ("nvcc" in called), said
-        assert said.err.count("explain: compiling") == called.count("nvcc"), said
+        code, message, called = explain(lab, capsys, "--variant", variant, "--on", device)
+        assert code == 0 and ("compiled for this device now" in message.out) == ("nvcc" in called), message
+        assert message.err.count("explain: compiling") == called.count("nvcc"), message
         return [line for line in called.splitlines() if line.startswith("nvcc")]
 
     assert not compiled("cuda_add", "h100")
@@ -324,8 +324,8 @@ def test_what_the_object_does_not_hold_is_compiled_for_the_device(lab, capsys):
 
 def test_a_compiler_that_fails_is_quoted_in_one_line(lab, capsys):
     (lab / "bin/ptxas").write_text("#!/bin/sh\necho ptxas fatal: no >&2\necho more >&2\nexit 1\n")
-    code, said, _ = explain(lab, capsys, "--variant", "cuda_add")
-    assert (code, said.out, said.err) == (2, "", "explain: ptxas failed: ptxas fatal: no\n")
+    code, message, _ = explain(lab, capsys, "--variant", "cuda_add")
+    assert (code, message.out, message.err) == (2, "", "explain: ptxas failed: ptxas fatal: no\n")
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -335,8 +335,8 @@ def test_a_compiler_that_fails_is_quoted_in_one_line(lab, capsys):
     (("--shared", "-1"), "--shared"), (("--shared", "many"), "'many'"), (("--var", "x"), "--var"), (("more",), "more"),
     (("--json", "/nowhere/x.json", "--variant", "cuda_add"), "cannot write /nowhere/x.json")])
 def test_bad_input_is_refused_in_one_line(lab, capsys, arguments, words):
-    code, said, _ = explain(lab, capsys, *arguments)
-    assert code == 2 and words in said.err and said.err.count("\n") == 1, said
+    code, message, _ = explain(lab, capsys, *arguments)
+    assert code == 2 and words in message.err and message.err.count("\n") == 1, message
 
 
 def test_a_build_without_CUDA_and_a_machine_without_the_toolkit_are_told_so(lab, capsys, monkeypatch):
@@ -346,11 +346,11 @@ def test_a_build_without_CUDA_and_a_machine_without_the_toolkit_are_told_so(lab,
     refused(run(sys.executable, "-B", FORMULA, "h100", "--registers", "x", "--block", "1"), "'x'")
     with monkeypatch.context() as here:
         here.setattr(resources.shutil, "which", lambda *_, **__: None)
-        code, said, _ = explain(lab, capsys)
-        assert (code, said.err) == (2, "explain: ptxas of the CUDA toolkit is not installed: ./lab setup --cuda\n")
+        code, message, _ = explain(lab, capsys)
+        assert (code, message.err) == (2, "explain: ptxas of the CUDA toolkit is not installed: ./lab setup --cuda\n")
     (lab / "build/compile_commands.json").write_text("[]")
-    code, said, _ = explain(lab, capsys)
-    assert code == 2 and "no CUDA variants: ./lab setup --cuda" in said.err and said.err.count("\n") == 1
+    code, message, _ = explain(lab, capsys)
+    assert code == 2 and "no CUDA variants: ./lab setup --cuda" in message.err and message.err.count("\n") == 1
 
 
 def test_a_real_object_of_the_build_is_read(capsys):
@@ -362,7 +362,7 @@ def test_a_real_object_of_the_build_is_read(capsys):
     if not resources.Toolkit(ROOT, resources.pathlib.Path(build)).cuobjdump:
         pytest.skip("no cuobjdump (./lab setup --cuda)")
     assert refusing(resources.explain, ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
-    said = capsys.readouterr().out
-    kernel, code = [line.split() for line in said.splitlines() if line.startswith("  vectorised_kernel")]
-    assert 16 <= int(kernel[1]) <= 64 and kernel[2:6] == ["0", "0", "0", "256"], said
+    message = capsys.readouterr().out
+    kernel, code = [line.split() for line in message.splitlines() if line.startswith("  vectorised_kernel")]
+    assert 16 <= int(kernel[1]) <= 64 and kernel[2:6] == ["0", "0", "0", "256"], message
     assert code[-2].endswith("x16"), "16 bytes per load"

@@ -11,7 +11,7 @@ from conftest import ROOT, passed, run
 
 HEADINGS = ["What you will learn", "Before you start", "Theory", "The ladder", "Run it", "What to expect", "Questions",
             "Exercises", "Sources"]
-MOST_WORDS = 1500
+MAX_WORDS = 1500
 WHERE = r"\*\((paper|any machine|GPU)[^()]*\)\*"
 
 
@@ -42,8 +42,8 @@ def faults(path):
     if headings != HEADINGS:
         return found + [f"its headings are {', '.join(HEADINGS)}; not {', '.join(headings)}"]
     section = dict(zip(headings, re.split(r"(?m)^## .*$", text)[1:]))
-    if words(text) > MOST_WORDS:
-        found.append(f"{words(text)} words: at most {MOST_WORDS}")
+    if words(text) > MAX_WORDS:
+        found.append(f"{words(text)} words: at most {MAX_WORDS}")
 
     start = section["Before you start"]
     for what, pattern in (("prerequisites", r"(?m)^Prerequisites: \S"), ("minutes", r"(?m)^Time: about \d+ minutes"),
@@ -102,7 +102,7 @@ def test_a_hand_out_that_departs_from_the_template_is_found(scratch):
     mark = re.search(WHERE, question)[0]
     changes = {
         "headings": lambda t: t.replace("## What to expect", "## Results"),
-        "words": lambda t: t.replace("## Theory\n", "## Theory\n" + "word " * MOST_WORDS),
+        "words": lambda t: t.replace("## Theory\n", "## Theory\n" + "word " * MAX_WORDS),
         "minutes": lambda t: re.sub(r"(?m)^Time: ", "Takes ", t),
         "prerequisites": lambda t: re.sub(r"(?m)^Prerequisites: ", "", t),
         "marks nothing as **Further**": lambda t: t.replace("**Further**", "Further"),

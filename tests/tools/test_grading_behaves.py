@@ -7,7 +7,7 @@ import pytest
 from grading_support import LABS, ROOT, files_of, judge_of, told, with_tests
 
 from grading import marks, report
-from grading.behaves import MOST_KEPT, Mistakes, agree, answer_of, rows_of, sentence
+from grading.behaves import MAX_KEPT, Mistakes, agree, answer_of, rows_of, sentence
 from grading.exercises import load
 from grading.judge import FAILED, HEAD, PASSED, TIMED_OUT, Result
 
@@ -24,13 +24,13 @@ def rows():
 def test_what_a_mistake_does_is_a_sentence_that_tells_no_hidden_size():
     found = 0
     for exercise, row in rows():
-        said = row["student"]
+        printed = row["student"]
         found += 1
-        assert re.match(r"[a-z]+s(-| )", said) and not said.endswith("."), f"{row['id']}: 'one that {said}' is no sentence"
-        assert not re.search(r"[<>=`]|\bexercise\b|\bprinted\b|\(here", said), f"{row['id']}: this is no behaviour: {said}"
+        assert re.match(r"[a-z]+s(-| )", printed) and not printed.endswith("."), f"{row['id']}: 'one that {printed}' is no sentence"
+        assert not re.search(r"[<>=`]|\bexercise\b|\bprinted\b|\(here", printed), f"{row['id']}: this is no behaviour: {printed}"
         hidden = {number for test in exercise.tests if not test.visible for number in re.findall(r"\d+", repr(test.cases))}
-        sizes = {number for number in re.findall(r"\d+", said) if int(number) > 9 and number in hidden}
-        assert not sizes - {"16", "32"}, f"{row['id']} tells a hidden size: {said}"  # of vectors and warps
+        sizes = {number for number in re.findall(r"\d+", printed) if int(number) > 9 and number in hidden}
+        assert not sizes - {"16", "32"}, f"{row['id']} tells a hidden size: {printed}"  # of vectors and warps
     assert found >= 10
 
 
@@ -97,7 +97,7 @@ def test_messages_and_lengths_are_compared_and_what_is_not_answered_agrees_with_
         assert agree([answer_of({}, one, right, False)], [answer_of({}, other, right, False)]) == agrees
     assert not agree([answer_of({}, right, right, True)], None)
     assert not agree([answer_of({}, right, right, True)], [answer_of({}, right, right, False)])
-    assert len(answer_of({}, answer([0.0] * 10**5), answer(RIGHT * 100), False).wrong) <= 2 * MOST_KEPT
+    assert len(answer_of({}, answer([0.0] * 10**5), answer(RIGHT * 100), False).wrong) <= 2 * MAX_KEPT
 
 
 # Kernels
@@ -147,10 +147,10 @@ def behaviour_of(mistakes, exercise, part, text):
     """What a submission is told of the mistakes that it behaves like, and the outcomes of its tests."""
     values = with_tests(exercise, lambda one: one.check == "values")
     results = mistakes.judge.judge(values, part, {part.files[0]: text.encode()}, 0)
-    mistakes.tell(values, part, {part.files[0]: text.encode()}, results, 0)
-    said = [one for one in results if one.behaves]
-    assert len(said) <= 1 and all(one.outcome == FAILED for one in said), told(results)
-    return said[0].behaves if said else "", {one.outcome for one in results}
+    mistakes.describe(values, part, {part.files[0]: text.encode()}, results, 0)
+    printed = [one for one in results if one.behaves]
+    assert len(printed) <= 1 and all(one.outcome == FAILED for one in printed), told(results)
+    return printed[0].behaves if printed else "", {one.outcome for one in results}
 
 
 def exercise_of(judge, title):
@@ -181,8 +181,8 @@ def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(monke
                                    ("    if (i < n)", "    for (volatile int on = 1; n == 256 && on;) {}\n    if (i < n)", {TIMED_OUT})):
             assert old in rung
             judge.case_seconds = 2 if TIMED_OUT in outcomes else judge.case_seconds
-            said, found = behaviour_of(mistakes, exercise, part, rung.replace(old, new) + "// mine\n")
-            assert said == "" and outcomes <= found, (new, said, found)  # behind a test that timed out, others may time out, too
+            printed, found = behaviour_of(mistakes, exercise, part, rung.replace(old, new) + "// mine\n")
+            assert printed == "" and outcomes <= found, (new, printed, found)  # behind a test that timed out, others may time out, too
 
 
 def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
@@ -191,8 +191,8 @@ def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
         two = [row for row in rows_of(judge.lab, part) if row["id"] in ("opencl-no-bounds-check", "opencl-less-or-equal")]
         monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: two)
         text = marks.planted(judge.lab.rung(part.files[0]), two[1], "")
-        said, _ = behaviour_of(Mistakes(judge), exercise, part, text)
-        assert said == (f"Your kernel behaves like one that {two[0]['student']}; or like one that {two[1]['student']}.")
+        printed, _ = behaviour_of(Mistakes(judge), exercise, part, text)
+        assert printed == (f"Your kernel behaves like one that {two[0]['student']}; or like one that {two[1]['student']}.")
 
 
 def test_a_mistake_whose_text_is_not_in_the_rung_any_more_is_left_out(monkeypatch):
@@ -212,9 +212,9 @@ def test_feedback_has_the_sentence_and_the_page_of_the_class_counts():
     lab = load(ROOT, "saxpy")
     exercise = lab.exercises[0]
     results = []
-    for name, said in (("ada", "Your kernel behaves like one that errs."), ("bob", "Your kernel behaves like one that errs."),
+    for name, printed in (("ada", "Your kernel behaves like one that errs."), ("bob", "Your kernel behaves like one that errs."),
                        ("cy", "Your kernel behaves like one that <strays>."), ("dan", "")):
-        tests = [Result(test.name, FAILED, 0, test.points, "n = 5: wrong", behaves=said if number == 2 else "").as_dict()
+        tests = [Result(test.name, FAILED, 0, test.points, "n = 5: wrong", behaves=printed if number == 2 else "").as_dict()
                  for number, test in enumerate(exercise.tests)]
         results.append({"name": name, "score": 0, "max_score": 1, "seconds": 0, "notes": [],
                         "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": 1, "tests": tests}}})

@@ -30,11 +30,11 @@ def test_each_hand_out_builds_its_judge_and_a_worker_for_each_exercise(scratch):
     known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8") if (BUILD / "CMakeCache.txt").is_file() else ""
     same = re.findall(r"(?m)^((?:CMAKE_PREFIX_PATH|FETCHCONTENT_BASE_DIR|CMAKE_CUDA_ARCHITECTURES|GPULAB_OPENCL):.*)$", known)
     nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
-    said = run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *(f"-D{one}" for one in same),
+    printed = run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *(f"-D{one}" for one in same),
                "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CUDA_FLAGS=-Xcicc -O0 -Xptxas -O0")  # nothing runs
-    assert not nvcc or "-- CUDA: off" not in said, said
+    assert not nvcc or "-- CUDA: off" not in printed, printed
     run("cmake", "--build", build, "--target", "grading_programs", "--", "-k0")
-    backends = [name for name, off in (("cuda", "-- CUDA: off"), ("opencl", "-- OpenCL: off")) if off not in said]
+    backends = [name for name, off in (("cuda", "-- CUDA: off"), ("opencl", "-- OpenCL: off")) if off not in printed]
     wanted = {f"judge_{lab.name}" for lab in labs} | {f"worker_{lab.name}_{part.rung}" for lab in labs for _, part in lab.parts()
                                                       if part.backend in backends}
     assert wanted <= {path.name for path in (build / "bin").iterdir()}

@@ -293,9 +293,9 @@ def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
     assert {name for name in times if times[name] != again[name]} == {"ada", "dan"}, "what was done again"
     assert (books(out)["ada"]["score"], books(out)["dan"]["score"]) == ("5", "5"), "the scores then"
     roster.write_text("submission,id\nada,7\neve,9\n")
-    said = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    printed = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
     for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
-        assert words in said, f"'{words}' is not in: {said}"
+        assert words in printed, f"'{words}' is not in: {printed}"
     with pytest.raises(Fault, match="holds results of lab saxpy"):
         grade.state_of(out, load(ROOT, "reduction"), "tests", False, "")
     refused("there is no submission", scratch / "nobody", "--out", out)
@@ -351,8 +351,8 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
         assert (out / kept).read_text() == content and not (out / name).exists(), f"{name}, which is not understood"
         (out / name).write_text(before)
     (out / "answers.csv").write_text(text.replace("1.5", "good"))
-    said = graded("saxpy", *everybody, "--out", out, rc=1).stderr
-    assert said.count("'good' for ada, question 2, is no number") == 1, said
+    printed = graded("saxpy", *everybody, "--out", out, rc=1).stderr
+    assert printed.count("'good' for ada, question 2, is no number") == 1, printed
     (out / "answers.csv").write_text(text)
     graded("saxpy", *everybody, "--out", out)
 
@@ -370,8 +370,8 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     shutil.rmtree(out / "submissions/ada")
     (out / "submissions/ada").write_text("no folder")
     (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
-    said = graded("saxpy", *everybody, "--out", out).stderr
-    assert "ada: grading failed: " in said and "] cy: 0 of 25" in said, said
+    printed = graded("saxpy", *everybody, "--out", out).stderr
+    assert "ada: grading failed: " in printed and "] cy: 0 of 25" in printed, printed
     assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], \
         books(out)
 
@@ -568,7 +568,7 @@ def test_feedback_names_no_input_of_a_hidden_test():
     assert report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), \
         "a name that is no text"
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
-    assert report.said_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
+    assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
         "a time"
 
 
@@ -589,7 +589,7 @@ def test_the_class_page_and_junit_say_what_became_of_each_exercise():
     for outcomes, left in (((NOT_GRADED, NOT_GRADED), True), ((PASSED, NOT_GRADED), False), ((UNSOLVED,), False)):
         result = graded(0, *outcomes)
         assert (f"Not graded, and 0 points in the tables: ada ({exercise.name})." in report.page(lab, [result], 1, [])) == left, outcomes
-        assert grade.said_of(result) == f"0 of {lab.points:g}{f', not graded: {exercise.name}' if left else ''}", outcomes
+        assert grade.description_of(result) == f"0 of {lab.points:g}{f', not graded: {exercise.name}' if left else ''}", outcomes
     for outcome, counts in ((FAILED, (1, 0, 0)), (UNSOLVED, (1, 0, 0)), (CRASHED, (0, 1, 0)), (TIMED_OUT, (0, 1, 0)),
                             (NOT_GRADED, (0, 0, 1)), (PASSED, (0, 0, 0))):
         failures, errors, skipped = counts
@@ -632,7 +632,7 @@ def test_after_a_regrade_that_was_killed_a_run_without_it_does_the_rest(scratch,
     assert graded("saxpy", *everybody, "--out", out).stderr.count(grade.OLD_TESTS) == 0, "old results that are told"
     assert {path for path in times if path.stat().st_mtime_ns != times[path]} == {old}, "what was done again"
     assert json.loads(old.read_text())["tests"] == state["tests"], "the tests of the second one"
-    assert grade.said_of(grade.failed(lab, "ada", "no room")) == \
+    assert grade.description_of(grade.failed(lab, "ada", "no room")) == \
         "grading failed: no room; the same command grades it again", "what is said where grading itself failed"
 
 
@@ -674,13 +674,13 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
             time.sleep(0.5)
             running.send_signal(number)
             begin = time.monotonic()
-            said = running.stderr.read()
+            printed = running.stderr.read()
             threads = ("Thread 0x", "Current thread 0x", "  File ")  # what SIGUSR1 prints, with empty lines
-            assert " in all\n" in said and " in grade\n" in said, said
-            said = "".join(line + "\n" for line in said.splitlines() if line and not line.startswith(threads))
-            assert running.wait() == rc, f"{number.name}: {said}"
+            assert " in all\n" in printed and " in grade\n" in printed, printed
+            printed = "".join(line + "\n" for line in printed.splitlines() if line and not line.startswith(threads))
+            assert running.wait() == rc, f"{number.name}: {printed}"
         assert time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s"
-        assert (said.count("stopping"), said.count("\n")) == (1, 1), said
+        assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
         assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
         assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], \
             "what counts as graded"

@@ -263,7 +263,7 @@ WINNERS = {
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
     def graded(name):
-        _, exercise, codes, said = LOSERS[name.removeprefix("cost opencl ")]
+        _, exercise, codes, printed = LOSERS[name.removeprefix("cost opencl ")]
         wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
         results = costs(judge, exercise, *codes, tests=lambda one: of_cost(one) or (
             one.visible and one.check == "values" and one.name != wrong_in))
@@ -272,14 +272,14 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
             assert (one.outcome, one.score) == (FAILED, 0), f"{name}: {told([one])}"
-            assert all(words in one.message for words in said), f"{name}: {one.message}"
+            assert all(words in one.message for words in printed), f"{name}: {one.message}"
         return "rejected", "cost"
 
     with judge_of(lab) as judge:
         submissions = {}
-        for name, (_, exercise, codes, said) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
+        for name, (_, exercise, codes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
             whole, part = found(ready(judge), exercise)
-            submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(said)
+            submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
@@ -306,8 +306,8 @@ def test_the_rung_has_all_points_and_each_grading_gives_the_same(lab):
 
 def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():
     with judge_of("reduction") as judge:
-        said = {told(costs(ready(judge), "tree", TREE_INTERLEAVED)) for _ in range(5)}
-        assert len(said) == 1, said
+        printed = {told(costs(ready(judge), "tree", TREE_INTERLEAVED)) for _ in range(5)}
+        assert len(printed) == 1, printed
 
 
 # What a kernel may try, to be counted otherwise.
@@ -374,12 +374,12 @@ def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(m
 def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
     with judge_of("reduction") as judge:
         inside = "x[me] = i < n ? a[i] : 0;"
-        for text, said in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
+        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
                            (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
             [one] = costs(ready(judge), "tree", text)
             assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])
-            assert said in one.message and "lanes work" not in one.message, told([one])
-            assert "Hint" not in report.said_to_student({"visible": True, "hint": "about the cost"}, one.as_dict()), "a hint that misleads"
+            assert printed in one.message and "lanes work" not in one.message, told([one])
+            assert "Hint" not in report.shown_to_student({"visible": True, "hint": "about the cost"}, one.as_dict()), "a hint that misleads"
 
 
 def test_a_kernel_that_shows_the_tool_another_face_has_no_points():
@@ -418,9 +418,9 @@ def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
         lab = dataclasses.replace(judge.lab, exercises=[only])
         result = {"name": "ada", "score": 0, "max_score": 2, "seconds": 1, "notes": [], "exercises": {"tree": {
             "backend": "opencl", "score": 0, "points": 2, "tests": [one.as_dict()]}}}
-        for said in (report.feedback(lab, result), report.gradescope(lab, result)):
-            assert "x[me] += a[k]" in said.replace("\\", "") and "of the lanes work" in said, said
-            assert str(drawn) not in said and "requests by" in said and " requests by" not in said.replace('": requests by', ""), said
+        for printed in (report.feedback(lab, result), report.gradescope(lab, result)):
+            assert "x[me] += a[k]" in printed.replace("\\", "") and "of the lanes work" in printed, printed
+            assert str(drawn) not in printed and "requests by" in printed and " requests by" not in printed.replace('": requests by', ""), printed
         page = report.page(lab, [result], 1, [])
         assert "x[me] += a[k]" in page.replace("\\", "")
 
@@ -439,13 +439,13 @@ def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatc
     monkeypatch.setattr(judging, "HAS_ANSWERS", False)
     capsys.readouterr()
     assert student.main([str(scratch / "out"), "test", "tree"]) == 1
-    said = capsys.readouterr().out
-    assert '"if (me % step == 0) x[me] += x[me + step / 2];": 1598 requests by 5.4 of 32 lanes' in said, said
-    assert "Hint: Which warps still have a working item" in said and "3.5 of 5.5 points in the tests that you can see" in said, said
+    printed = capsys.readouterr().out
+    assert '"if (me % step == 0) x[me] += x[me + step / 2];": 1598 requests by 5.4 of 32 lanes' in printed, printed
+    assert "Hint: Which warps still have a working item" in printed and "3.5 of 5.5 points in the tests that you can see" in printed, printed
     monkeypatch.setattr(judging.Judge, "plugin", (None, "explain needs a header"))
     assert student.main([str(scratch / "out"), "test", "tree"]) == 0
-    said = capsys.readouterr().out
-    assert "not tested  what a GPU is asked for (0 of 2)\n           explain needs a header\n" in said, said
+    printed = capsys.readouterr().out
+    assert "not tested  what a GPU is asked for (0 of 2)\n           explain needs a header\n" in printed, printed
 
 
 # Bounds.
@@ -469,7 +469,7 @@ def test_formulas_have_numbers_names_signs_and_some_functions():
     ('bounds = { sectors = "n" }', "nothing that is counted is named 'sectors'; there are: global_requests"),
     ("bounds = { lanes = 0.5 }", "is a formula, a text in quotes"), ("", "has no bounds"), ("bounds = { }", "has no bounds"),
     ('bounds = { splits = "import os" }', "'import os' has no value")])
-def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scratch, line, said):
+def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scratch, line, printed):
     for part in ("labs/02_reduction", "tests/mistakes"):
         shutil.copytree(ROOT / part, scratch / part)
     file = scratch / "labs/02_reduction/exercises/exercises.toml"
@@ -478,7 +478,7 @@ def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scra
     file.write_text(text[:at] + line + text[text.index("\n", at):])
     with pytest.raises(Fault) as refused:
         load(scratch, "reduction")
-    assert said in str(refused.value) and "'what a GPU is asked for' of 'tree'" in str(refused.value) and "\n" not in str(refused.value)
+    assert printed in str(refused.value) and "'what a GPU is asked for' of 'tree'" in str(refused.value) and "\n" not in str(refused.value)
     file.write_text(text.replace('check = "values"', "").replace('name = "one to eight numbers"\n',
                                                                'name = "one to eight numbers"\nbounds = { lanes = "1" }\n'))
     with pytest.raises(Fault, match="belong to the check 'cost'"):

@@ -79,16 +79,16 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
     programs = cuda.build(lab, BUILD, part, files, sandbox, 0)
     assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
 
-    def said_by(program):
+    def output_of(program):
         worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
                                environment={}, gpu=True)
-        said = worker.communicate(timeout=60)[1].decode()
-        assert worker.returncode == 0, said
-        return said.splitlines()[0]
+        printed = worker.communicate(timeout=60)[1].decode()
+        assert worker.returncode == 0, printed
+        return printed.splitlines()[0]
 
-    whole = said_by(programs.whole)
+    whole = output_of(programs.whole)
     assert whole == "launched 0 found 1" or re.fullmatch("launched [1-9][0-9]* found 0", whole), whole  # or no GPU
-    assert said_by(programs.without_kernels) == "launched 0 found 0", "without launches"
+    assert output_of(programs.without_kernels) == "launched 0 found 0", "without launches"
     cuda.rung_without_kernels(BUILD, lab, part, sandbox.base / "rung")
     assert subprocess.run([sandbox.base / "rung"], stdin=subprocess.DEVNULL, check=False).returncode == 0, \
         "the rung"
@@ -296,7 +296,7 @@ def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(
 
         hidden = {"visible": False, "hint": "Look again."}
         for message in ELSEWHERE:
-            assert report.said_to_student(hidden, {"outcome": "failed", "message": message}) == \
+            assert report.shown_to_student(hidden, {"outcome": "failed", "message": message}) == \
                 f"not counted: {message}", "what the student reads"
         one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
         assert any(counted in cell for cell in report.gradebook_row(lab, one).values()), "the gradebook does not say that launches were not counted"
@@ -312,7 +312,7 @@ tool, log, program = sys.argv[2], sys.argv[-2], sys.argv[-1]
 code = subprocess.run([program]).returncode
 found = (re.findall("hazards = ([0-9]+)", open(program).read()) or [0])[0]
 said = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
-open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {said}\\n")
+open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {printed}\\n")
 sys.exit(code)
 """
 

@@ -113,14 +113,14 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
     files = target / "labs/01_saxpy/opencl"
     (files / "02_one_item.cl").write_text(lab.rung("opencl/02_one_item.cl"))
     (files / "03_grid_stride.cl").write_text(lab.stub("opencl/03_grid_stride.cl") + "// read\n")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
         assert student.main([str(target), "test"]) == 1, "exit code with something wrong"
     for words in ("right  many-blocks in opencl", "unsolved  distances in opencl", "wrong  repair-stride in opencl",
                   "element 0, expected ", ", got ", "Hint: The message names the first wrong element."):
-        assert words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}"
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+        assert words in printed.getvalue(), f"'{words}' is not in: {printed.getvalue()}"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
         assert student.main([str(target), "test", "many-blocks"]) == 0, "exit code with nothing wrong"
         assert student.main([str(target), "test", "distances"]) == 1, "exit code with something unsolved"
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -128,7 +128,7 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
         student.main([str(target), "zip"])
     for words in ("4.5 of 4.5 points in the tests that you can see\n", "0 of 4 points in the tests that you can see\n", "::notice title=Autograding complete::Points 4.5/8.5\n",
                   '::notice title=Autograding report::{"totalPoints": 4.5, "maxPoints": 8.5}\n'):
-        assert said.getvalue().count(words) == 1, f"'{words}' is not in: {said.getvalue()}"
+        assert printed.getvalue().count(words) == 1, f"'{words}' is not in: {printed.getvalue()}"
     names = zipfile.ZipFile(target / "hand-in.zip").namelist()
     assert len(names) == 7, f"files in {names}"
     assert read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode() == \
@@ -137,11 +137,11 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
                Result("time", FAILED, 1.5, 3, "2.00 times the time of the rung")]
     exercise = lab.exercises[0]
     exercise = dataclasses.replace(exercise, tests=[dataclasses.replace(exercise.tests[0], name=one.test) for one in results])
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
         student.show(exercise, exercise.parts["opencl"], "wrong", results, "")
     for words in ("not tested  races (0 of 1)", "wrong  time (1.5 of 3)"):
-        assert words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}"
+        assert words in printed.getvalue(), f"'{words}' is not in: {printed.getvalue()}"
     with pytest.raises(Fault) as caught:
         student.main([str(target), "test", "nothing"])
     assert "many-blocks" in str(caught.value), str(caught.value)
@@ -181,11 +181,11 @@ def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch):
             (root / name).write_text(name)
     for words in (["init", "--quiet"], ["add", "labs/01/README.md", "labs/01/cuda/rung.cu"]):
         subprocess.run(["git", "-C", str(checkout), *words], check=True)
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
+    printed = io.StringIO()
+    with contextlib.redirect_stderr(printed):
         handout.copy_tree(checkout, checkout / "labs", scratch / "one")
     assert sorted(tree_of(scratch / "one")) == ["01/README.md", "01/cuda/rung.cu"], "the copy of a checkout"
-    assert sorted(line.split(": ")[1] for line in said.getvalue().splitlines()) == \
+    assert sorted(line.split(": ")[1] for line in printed.getvalue().splitlines()) == \
         ["labs/01/cuda/notes.txt", "labs/01/solution.cu"], "what is named"
     handout.copy_tree(plain, plain / "labs", scratch / "two")
     assert len(tree_of(scratch / "two")) == 4, "files of a folder that is no checkout"

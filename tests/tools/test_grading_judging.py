@@ -17,7 +17,7 @@ from grading import judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT, names_to_compare as names_of
-from grading.submission import MOST_BYTES
+from grading.submission import MAX_BYTES
 
 
 def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of_that_test():
@@ -32,10 +32,10 @@ def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of
         assert judging.target_macros(text) == found, text
     begin = time.process_time()
     for part in ("/* ", "\\ ", '"\\', "'", "#/*", "#if ", "_POCL", "__a", "\\\n", "#error ", "@", "//", "(a ", "#define A(x"):  # repeated in a long text
-        for text in (part * (MOST_BYTES // 4 // len(part)), f'constant char s[] = "{part * (MOST_BYTES // 4 // len(part))}"'):
+        for text in (part * (MAX_BYTES // 4 // len(part)), f'constant char s[] = "{part * (MAX_BYTES // 4 // len(part))}"'):
             judging.target_macros(text)
             names_of(text)
-    names_of("#if A0\n#endif\n" + "".join(f"#define A{number} A{number + 1}\n" for number in range(MOST_BYTES // 80)))
+    names_of("#if A0\n#endif\n" + "".join(f"#define A{number} A{number + 1}\n" for number in range(MAX_BYTES // 80)))
     assert time.process_time() - begin < 20, f"reading it took {time.process_time() - begin:.1f} s"
     for name in [path.name for path in sorted((ROOT / "labs").iterdir()) if (path / "exercises/exercises.toml").is_file()]:
         lab = load(ROOT, re.sub("^[0-9]+_", "", name))
@@ -118,10 +118,10 @@ def test_what_a_program_prints_and_lines_of_solutions_do_not_reach_the_student(s
     exercise = saxpy.lab.exercises[0]
     part = exercise.parts["opencl"]
     secret = sorted(saxpy.answers)[0]
-    said = f"file.hpp:3: error:\n    {secret}\n    ^"
-    assert secret not in saxpy.redacted(said, {}) and "error:" in saxpy.redacted(said, {}), \
+    message = f"file.hpp:3: error:\n    {secret}\n    ^"
+    assert secret not in saxpy.redacted(message, {}) and "error:" in saxpy.redacted(message, {}), \
         "a line of a solution is shown"
-    assert saxpy.redacted(said, {"mine.cl": f"x {secret[:8]} {secret[8:]}\n"}) == said, \
+    assert saxpy.redacted(message, {"mine.cl": f"x {secret[:8]} {secret[8:]}\n"}) == message, \
         "a line that the student wrote"
     text = ((TAMPERING / "syscalls.txt").read_text() + "kernel void saxpy(float k, global const float* a, "
             "global const float* b, global float* c, ulong n) { char w[] = \"found: a line\"; call(1, 2, (long)w, 13); "
@@ -191,16 +191,16 @@ def test_where_only_values_are_wrong_tests_of_races_and_speed_say_so_and_a_nul_b
     [nul] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: rung + b"\n\0"}, 0)
     assert (nul.outcome, nul.message) == (BUILD_ERROR, "opencl/02_one_item.cl, line 10, holds a NUL byte: it is no text file"), nul
     [one] = saxpy.judge(with_tests(exercise, lambda one: one.check == "speed"), part, {part.files[0]: rung.replace(b"k * a[i]", b"a[i]")}, 0)
-    said = report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())
-    assert said == "wrong: a kernel that gives wrong answers is not timed: see the other tests" and "expected " in one.message, told([one])
+    message = report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())
+    assert message == "wrong: a kernel that gives wrong answers is not timed: see the other tests" and "expected " in one.message, told([one])
     if not HAS_OCLGRIND:
         pytest.skip("oclgrind is not installed")
     races = with_tests(exercise, lambda one: one.check == "races" and not one.visible)
-    for old, new, said in ((b"k * a[i]", b"a[i]", "wrong: the tool found nothing, but values are wrong: see the other tests"),
+    for old, new, message in ((b"k * a[i]", b"a[i]", "wrong: the tool found nothing, but values are wrong: see the other tests"),
                            (b"i < n", b"i <= n", "wrong\nHint: hint")):
         assert old in rung
         [one] = saxpy.judge(races, part, {part.files[0]: rung.replace(old, new)}, 0)
-        assert (one.outcome, report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, said), told([one])
+        assert (one.outcome, report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, message), told([one])
 
 
 def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor():

@@ -15,10 +15,10 @@ from grading.exercises import is_unsolved, load
 from grading.judge import CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
 
 # Mistakes that are graded for one exercise: the tests of the labs judge them all. A submission in CUDA takes a compiler.
-MOST_ROWS = {"opencl": 6, "cuda": 2}
+MAX_ROWS = {"opencl": 6, "cuda": 2}
 
 # Mistakes of a lab's first exercise for which it is tested that grading names them; GPULAB_EVERY_MISTAKE=1 takes all of all exercises.
-MOST_NAMED = 2
+MAX_NAMED = 2
 # What they compute is another thing each time, so that nothing behaves like them.
 BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}, "lu": {"opencl-past-the-edge"}}
 
@@ -92,9 +92,9 @@ def changed(lab, hand_out_of):
 
 def includes_of(lab):
     """For each object of a lab in the build its source file and the files of the lab that this includes."""
-    said = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
     found = {}
-    for entry in said.split("\n\n"):
+    for entry in printed.split("\n\n"):
         head, *paths = entry.splitlines() or [""]
         source = re.sub(rf"labs/{lab.folder}/CMakeFiles/{lab.name}_(?:lab|host)\.dir/(.*)\.o: .*", r"\1", head)
         if source != head and (lab.path / source).is_file():  # else it is of another program, or the file has gone
@@ -110,8 +110,8 @@ def object_of(lab, file):
 
 def others_in(library, folders):
     """The objects of a library of the build that are not compiled in one of these folders, and the texts of kernels."""
-    said = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", library], capture_output=True, text=True, check=True).stdout
-    archived = said.splitlines()[-1].split()
+    printed = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", library], capture_output=True, text=True, check=True).stdout
+    archived = printed.splitlines()[-1].split()
     assert library in archived
     return [word for word in archived if word.endswith(".cl.cpp.o") or
             (word.endswith(".o") and not any(f"/{folder}/" in word for folder in folders))]
@@ -156,10 +156,10 @@ def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, mo
     monkeypatch.setattr(student, "built", lambda root, targets: "")
     capsys.readouterr()
     assert student.main([str(scratch / "out"), "test"]) == 1
-    *said, total = capsys.readouterr().out.splitlines()
+    *printed, total = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"0 of [1-9][\d.]* points in the tests that you can see", total)
-    assert [line.split()[:2] for line in said[::2]] == [["unsolved", exercise.name] for exercise in lab.exercises]
-    for line, exercise in zip(said[1::2], lab.exercises, strict=True):
+    assert [line.split()[:2] for line in printed[::2]] == [["unsolved", exercise.name] for exercise in lab.exercises]
+    for line, exercise in zip(printed[1::2], lab.exercises, strict=True):
         part = next(iter(exercise.parts.values()))
         assert all(f" labs/{lab.folder}/{file} " in line for file in part.files) and line.startswith("    Open "), line
 
@@ -256,7 +256,7 @@ def rows_of(lab, part):
     finders = ("values", "guard bands", "oclgrind") if part.backend == "opencl" else ("values", "guard bands")
     rows = [row for row in lab.mistakes() if row["file"] in part.files and row["rung"] in ([part.rung], []) and row.get("finder", "values") in finders
             and "accepted" not in row]
-    return rows[::max(1, math.ceil(len(rows) / MOST_ROWS[part.backend]))]
+    return rows[::max(1, math.ceil(len(rows) / MAX_ROWS[part.backend]))]
 
 
 def with_mistake(lab, part, row):
@@ -298,7 +298,7 @@ def test_a_known_mistake_is_named(judge, monkeypatch):
     submissions, rows_beside = {}, {}
     for exercise, part in parts if every else parts[:1]:
         rows = behaves.rows_of(judge.lab, part)
-        rows = rows if every else rows[::math.ceil(len(rows) / MOST_NAMED)]
+        rows = rows if every else rows[::math.ceil(len(rows) / MAX_NAMED)]
         for row in rows:
             name = f"named opencl {exercise.name} {row['id']}"
             submissions[name] = (exercise, part, with_mistake(judge.lab, part, row), repr(rows))
@@ -311,14 +311,14 @@ def test_a_known_mistake_is_named(judge, monkeypatch):
         results = judge.judge(values, part, files, 0)
         with monkeypatch.context() as some:
             some.setattr(behaves, "rows_of", lambda *_: rows)
-            mistakes.tell(values, part, files, results, 0)
-        said = "".join(one.behaves for one in results)
+            mistakes.describe(values, part, files, results, 0)
+        printed = "".join(one.behaves for one in results)
         if {one.outcome for one in results} == {PASSED}:  # no case shows it
-            assert said == "", f"{row}: {said}"
+            assert printed == "", f"{row}: {printed}"
             return "no case", ""
         if row["id"] in BY_CHANCE.get(judge.lab.name, set()):
             return "accepted", ""
-        assert row["student"] in said, f"{row['id']}: '{said}'; {told(results)}"
+        assert row["student"] in printed, f"{row['id']}: '{printed}'; {told(results)}"
         return "passed", ""
 
     verdicts = Kept(judge, submissions).judged_by(graded)

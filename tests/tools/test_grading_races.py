@@ -9,8 +9,8 @@ from grading_support import HAS_OCLGRIND, judge_of, told, with_tests
 
 from grading import report
 from grading.judge import FAILED
-from grading.races import MOST_READ, in_words
-from grading.submission import MOST_BYTES
+from grading.races import MAX_READ, in_words
+from grading.submission import MAX_BYTES
 
 KERNEL = """kernel void f(global const float* a, ulong n, local float* x, global float* sums) {
     local float tile[4][4];
@@ -92,7 +92,7 @@ def test_an_array_has_the_name_by_which_the_kernel_knows_it():
 def test_no_text_takes_long():
     begin = time.process_time()
     for part in ("kernel ", "f(", "kernel void f(", "local ", "local x[", "x[", "x[x[0]]", "[]", "a,", "{", "++", "x ", "\n"):
-        for length in (MOST_READ, MOST_BYTES // 4):
+        for length in (MAX_READ, MAX_BYTES // 4):
             line = (part * length)[:length]
             for text in (line, f"kernel void f(int x) {{ {line}", f"kernel void f({line}) {{ x[0] = 1;"):
                 for side in (WRITES, READS):
@@ -158,5 +158,5 @@ def test_a_race_is_told_with_its_lines_and_items(name):
         assert {int(number) for number in re.findall(r"\d+", one.public)} <= {*lines[0], *lines[1]}, "a number that may tell a hidden size"
         shown = re.findall(r"At line (\d+) .*\n\t  (.*)", one.message)
         assert shown and all(text.split("\n")[int(number) - 1].strip() == line for number, line in shown[:2]), one.message
-        said = report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())
-        assert said == f"wrong: {one.public}\nHint: hint"
+        printed = report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())
+        assert printed == f"wrong: {one.public}\nHint: hint"

@@ -31,7 +31,7 @@ def solve(handed, *files):
         shutil.copy(ROOT / file, handed / file)
 
 
-def said_by(capsys, *words):
+def output_of(capsys, *words):
     capsys.readouterr()
     code = student.main([str(words[0]), *words[1:]])
     return code, capsys.readouterr()
@@ -48,20 +48,20 @@ def test_the_name_of_a_lab_stands_for_its_exercises(handed):
 
 def test_a_deleted_file_is_named_with_the_command_that_brings_it_back_and_reset_keeps_what_was_written(handed, capsys):
     (handed / ONE).unlink()
-    code, said = said_by(capsys, handed, "test", "many-blocks")
-    assert code == 1 and "missing  many-blocks" in said.out
-    assert f"    ./lab reset many-blocks puts {ONE} back as handed out.\n" in said.out
+    code, printed = output_of(capsys, handed, "test", "many-blocks")
+    assert code == 1 and "missing  many-blocks" in printed.out
+    assert f"    ./lab reset many-blocks puts {ONE} back as handed out.\n" in printed.out
     with pytest.raises(Fault, match=f"{ONE} is missing: ./lab reset many-blocks"):
         student.unsolved(handed, "saxpy")
-    assert said_by(capsys, handed, "reset", "many-blocks")[1].out == f"{ONE} is as it was handed out\n"
+    assert output_of(capsys, handed, "reset", "many-blocks")[1].out == f"{ONE} is as it was handed out\n"
     stub = load(ROOT, "saxpy").stub("opencl/02_one_item.cl")
     for number in (1, 2):
         (handed / ONE).write_text(f"mine {number}")
-        _, said = said_by(capsys, handed, "reset", "many-blocks")
-        assert said.out == f"{ONE} is as it was handed out; yours is 02_one_item.cl.before-{number} beside it\n"
+        _, printed = output_of(capsys, handed, "reset", "many-blocks")
+        assert printed.out == f"{ONE} is as it was handed out; yours is 02_one_item.cl.before-{number} beside it\n"
         assert (handed / ONE).read_text() == stub
         assert (handed / f"{ONE}.before-{number}").read_text() == f"mine {number}"
-    assert said_by(capsys, handed, "reset", "many-blocks")[1].out == "", "nothing to do"
+    assert output_of(capsys, handed, "reset", "many-blocks")[1].out == "", "nothing to do"
     with pytest.raises(Fault, match="reset which exercise"):
         student.reset(handed, [])
 
@@ -73,17 +73,17 @@ def test_of_two_back_ends_the_points_of_the_better_one_count(handed, capsys, mon
                              "wrong", [judging.Result(exercise.tests[0].name, FAILED, points[part.backend], 3)], ""))):
         monkeypatch.setattr(student, name, answer)
     assert set(load(handed, "saxpy").exercises[0].parts) == {"opencl", "cuda"}
-    _, said = said_by(capsys, handed, "test", "many-blocks")
-    assert "\n2 of " in said.out, said
+    _, printed = output_of(capsys, handed, "test", "many-blocks")
+    assert "\n2 of " in printed.out, printed
 
 
 def test_zip_keeps_a_good_hand_in_and_says_what_is_not_in_it(handed, capsys):
     solve(handed, ONE)
     answers = handed / "labs/01_saxpy/answers.md"
     answers.write_text(re.sub(r"(?m)^(## Question 2)$", r"\1\n\nFour.", answers.read_text()))
-    _, said = said_by(capsys, handed, "zip")
-    assert said.err.startswith("lab: not solved or answered in it: distances (unsolved); repair-stride (unsolved); ")
-    assert re.search(r"answers\.md, questions 1, 3(, \d+)*\n$", said.err), said.err
+    _, printed = output_of(capsys, handed, "zip")
+    assert printed.err.startswith("lab: not solved or answered in it: distances (unsolved); repair-stride (unsolved); ")
+    assert re.search(r"answers\.md, questions 1, 3(, \d+)*\n$", printed.err), printed.err
     good = (handed / "hand-in.zip").read_bytes()
     assert len(zipfile.ZipFile(handed / "hand-in.zip").namelist()) == 7
     for path in [*(handed / "labs/01_saxpy").glob("opencl/*.cl"), *(handed / "labs/01_saxpy").glob("cuda/*.cu"), answers]:
@@ -103,8 +103,8 @@ def test_what_is_withheld_comes_free_when_all_exercises_are_right_whose_answers_
     assert handout.WITHHELD in raw.read_text(), "another exercise is right"
     capsys.readouterr()
     student.release(handed, {"many-blocks"})
-    said = capsys.readouterr().out
-    assert said.startswith("No longer withheld, because you have solved it:\n    docs/kernels.md\n")
+    printed = capsys.readouterr().out
+    assert printed.startswith("No longer withheld, because you have solved it:\n    docs/kernels.md\n")
     assert "k * a[i] + b[i]" in studies.read_text().split("strided")[0] and handout.WITHHELD not in raw.read_text()
     assert not re.search(r"// (END )?ANSWER|//\|", studies.read_text() + raw.read_text()), "marks"
     student.release(handed, {"many-blocks"})
@@ -191,8 +191,8 @@ def test_a_judge_and_its_workers_wait_for_no_rung_of_another_exercise(scratch):
         pytest.skip("OpenCL is not built here")
 
     def compiled_for(*targets):
-        said = subprocess.run(["ninja", "-C", build, "-t", "commands", *targets], capture_output=True, text=True, check=True).stdout
-        return {os.path.relpath(name, scratch / "out") for name in re.findall(r" -c (\S+\.(?:cpp|cu))$", said, re.MULTILINE)}
+        printed = subprocess.run(["ninja", "-C", build, "-t", "commands", *targets], capture_output=True, text=True, check=True).stdout
+        return {os.path.relpath(name, scratch / "out") for name in re.findall(r" -c (\S+\.(?:cpp|cu))$", printed, re.MULTILINE)}
 
     files = compiled_for("bin/judge_reduction", "bin/worker_reduction_opencl_tree_sequential")
     rungs = {file for file in files if file.startswith("labs/") and "/opencl/" in file}
@@ -210,11 +210,11 @@ def test_a_judge_and_its_workers_wait_for_no_rung_of_another_exercise(scratch):
 def test_an_error_in_a_file_that_is_not_the_students_says_so():
     lab = load(ROOT, "saxpy")
     part = lab.exercises[0].parts["opencl"]
-    for said, names in (("02_one_item.cl:4:9: error: no", False), ("Device x\nother.cl:7:1: error: no", True), ("error: yee.cl:7:1: no", True), ("error: 02_one_item.cl:4:9: no", False),
+    for printed, names in (("02_one_item.cl:4:9: error: no", False), ("Device x\nother.cl:7:1: error: no", True), ("error: yee.cl:7:1: no", True), ("error: 02_one_item.cl:4:9: no", False),
                         ("/a/b/cuda/studies.cu(58): error: identifier \"blocks\" is undefined", True),
                         ("In file\n/a/tasks.hpp:3:1: error: no\n02_one_item.cl:4:9: error: no", True),
                         ("02_one_item.cl:4:9: warning: no", False)):
-        assert ("which is not your file: opencl/02_one_item.cl." in student.not_theirs(part, said)) == names, said
+        assert ("which is not your file: opencl/02_one_item.cl." in student.not_theirs(part, printed)) == names, printed
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
@@ -362,7 +362,7 @@ def test_a_right_kernel_that_the_devices_compiler_breaks_keeps_its_points_and_a_
     assert speed.score > 0, told([speed])
     assert one.message.startswith(f"{judging.COMPILER}. PoCL: n = 1: "), one.message
     for visible in (True, False):
-        assert judging.COMPILER in report.said_to_student({"visible": visible, "hint": "hint"}, one.as_dict())
+        assert judging.COMPILER in report.shown_to_student({"visible": visible, "hint": "hint"}, one.as_dict())
     for old, new in (("k * a[i]", "2 * k * a[i]"), ("i < n", "i <= n")):  # wrong, and outside of the arrays
         assert old in rung
         results = saxpy.judge(tests, part, {part.files[0]: rung.replace(old, new).encode()}, 0)

@@ -58,8 +58,8 @@ class Copy:
         except results.Fault as fault:
             print(f"{name}: {fault}", file=sys.stderr)
             code = 2
-        said = self.capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+        printed = self.capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=printed.out, stderr=printed.err)
 
     def draws(self, *arguments, name="out.svg"):
         """A picture, drawn without a word of complaint."""
@@ -719,8 +719,8 @@ def test_counts_of_the_hardware_are_those_of_one_run_without_the_kernel_that_mea
 @pytest.mark.parametrize("how, said", [
     ({"metrics": METRICS[:-1]}, f"ncu does not count {METRICS[-1]} on this device"), ({"status": "failed"}, "its result is failed"),
     ({"kernels": ["fma_kernel(int)"]}, "ncu has seen no kernel")])
-def test_what_the_hardware_did_not_count_is_refused_and_no_file_written(scratch, how, said):
-    refused(profiled(scratch, **how), said)
+def test_what_the_hardware_did_not_count_is_refused_and_no_file_written(scratch, how, printed):
+    refused(profiled(scratch, **how), printed)
     assert not (scratch / "docs/results/counts/ncu/reduction.json").exists()
 
 

@@ -36,8 +36,8 @@ def test_setup_all_configures_after_it_has_installed_everything(machine):
 
 
 def test_packages_that_GPULAB_INSTALL_no_left_out_are_installed_by_a_later_run_without_it(machine):
-    said = runs(machine, GPULAB_INSTALL="no").stderr
-    assert re.search("not installed, because GPULAB_INSTALL is no: .*oclgrind", said), said
+    printed = runs(machine, GPULAB_INSTALL="no").stderr
+    assert re.search("not installed, because GPULAB_INSTALL is no: .*oclgrind", printed), printed
     assert not machine.calls("apt-get")
     assert "not installed" not in runs(machine, GPULAB_INSTALL="no").stderr, "it says so in each run"
     runs(machine)
@@ -61,8 +61,8 @@ def test_what_was_installed_since_the_last_run_is_noticed(machine):
 
 
 def test_a_user_without_root_gets_the_command_that_an_administrator_can_run(machine):
-    said = runs(machine, ID=1000).stderr
-    assert re.search("For an administrator: apt-get update && apt-get install -y [^;\n]*oclgrind", said), said
+    printed = runs(machine, ID=1000).stderr
+    assert re.search("For an administrator: apt-get update && apt-get install -y [^;\n]*oclgrind", printed), printed
     assert not machine.calls("apt-get")
     machine.fake("sudo", "exit 1")
     shutil.rmtree(machine.copy / "build")
@@ -85,23 +85,23 @@ def test_a_broken_apt_source_does_not_stop_the_others(machine):
 def test_a_package_that_no_apt_source_has_is_not_asked_for_again_and_the_others_are_installed(machine):
     machine.fake("clinfo", "")
     machine.fake("apt-cache", '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"')
-    said = runs(machine, UPDATE=BROKEN).stderr
-    assert "the apt sources do not have them: oclgrind." in said and "tests skipped" in said, said
+    printed = runs(machine, UPDATE=BROKEN).stderr
+    assert "the apt sources do not have them: oclgrind." in printed and "tests skipped" in printed, printed
     machine.calls("", forget=True)
     runs(machine, UPDATE=BROKEN)
     assert not machine.calls("apt-get"), "it asks again"
     shutil.rmtree(machine.copy / "build")
     (machine.bin / "clinfo").unlink()
-    said = runs(machine).stderr
-    assert "not in the apt sources: oclgrind." in said and "tests skipped" in said, said
+    printed = runs(machine).stderr
+    assert "not in the apt sources: oclgrind." in printed and "tests skipped" in printed, printed
     assert [call.endswith(" clinfo") for call in machine.calls(APT_INSTALLS)] == [True], "not clinfo alone"
 
 
 def test_without_network_a_later_run_tries_again_and_what_apt_says_is_told(machine):
     machine.fake("clinfo", "")
     machine.fake("apt-cache", "")
-    said = runs(machine, UPDATE="W: Failed to fetch: no network").stderr
-    assert "oclgrind" in said and "no apt source can be reached: W: Failed to fetch: no network" in said, said
+    printed = runs(machine, UPDATE="W: Failed to fetch: no network").stderr
+    assert "oclgrind" in printed and "no apt source can be reached: W: Failed to fetch: no network" in printed, printed
     assert not machine.calls(" install "), "it tries to install"
     assert not (machine.copy / "build/unavailable").exists(), "it gave up"
     machine.fake("apt-cache", 'echo "$2 | 9.0 | mirror"')
@@ -113,11 +113,11 @@ def test_without_network_a_later_run_tries_again_and_what_apt_says_is_told(machi
 
 
 def test_on_a_terminal_the_progress_shows_elsewhere_a_line_for_each_step(machine):
-    said = runs(machine).stderr
+    printed = runs(machine).stderr
     for step in ("reading the package lists", "installing, and what they depend on (12 MB to download, 1203 MB on disk): ",
                  "configuring", "building a (the first time takes some minutes)"):
-        assert said.count(step) == 1, said
-    assert said.count("\n") == 5 and "[1/2]" not in said, said
+        assert printed.count(step) == 1, printed
+    assert printed.count("\n") == 5 and "[1/2]" not in printed, printed
     (machine.copy / "build/default/common").mkdir()
     (machine.copy / "build/default/common/libgpulab_common.a").touch()
     shown = on_terminal(machine.copy / "lab", "run", "a", **machine.environment)
@@ -361,8 +361,8 @@ def with_pip(machine):
 
 
 def test_setup_cuda_installs_the_toolkit_once_into_a_folder_of_the_project_and_without_root(with_pip):
-    said = runs(with_pip, "setup", "--cuda", ID=1000).stderr
-    assert "installing the CUDA toolkit" in said and "1.5 GB" in said, said
+    printed = runs(with_pip, "setup", "--cuda", ID=1000).stderr
+    assert "installing the CUDA toolkit" in printed and "1.5 GB" in printed, printed
     call, = with_pip.calls("python3", forget=True)
     assert re.search(r" --target \S+/\.cuda\.new cuda-toolkit\[nvcc,\S*cuobjdump\S*\]==13\.\d+\.\d+$", call), call
     assert "index" not in call and "http" not in call

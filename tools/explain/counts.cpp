@@ -49,7 +49,7 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
 constexpr std::size_t sector_bytes = 32, banks = 32, word_bytes = 4;
 constexpr std::size_t widest = 16; // bytes that one instruction of a GPU moves for a lane
 // Events of a group between two barriers. A kernel that does not end shall not take all memory.
-constexpr std::size_t most_events = 4'000'000;
+constexpr std::size_t max_events = 4'000'000;
 
 /// Where an instruction stands: the calls around it, then itself, each by its place in its function. Earlier is
 /// smaller.
@@ -72,11 +72,11 @@ struct Site {
     unsigned space = 0;
     std::size_t width = 0; // bytes for one lane
     std::uint64_t requests = 0, lanes = 0, splits = 0;
-    std::uint64_t bytes = 0;                      // that the lanes asked for, each counted once in a request
-    std::uint64_t sectors = 0, least_sectors = 0; // global
-    std::uint64_t passes = 0, least_passes = 0;   // local
-    std::uint64_t same = 0;                       // atomics: the most lanes of a request on one address, summed up
-    std::uint64_t excess = 0;                     // of the request that `worst` shows
+    std::uint64_t bytes = 0;                    // that the lanes asked for, each counted once in a request
+    std::uint64_t sectors = 0, min_sectors = 0; // global
+    std::uint64_t passes = 0, min_passes = 0;   // local
+    std::uint64_t same = 0;                     // atomics: the most lanes of a request on one address, summed up
+    std::uint64_t excess = 0;                   // of the request that `worst` shows
     std::vector<std::pair<std::size_t, std::size_t>>
         worst; // lanes and addresses of the request furthest from the least
 };
@@ -116,7 +116,9 @@ public:
     bool isThreadSafe() const override { return false; } // Oclgrind then runs one group after the other
 
     void kernelBegin(const oclgrind::KernelInvocation*) override {
-        sites_.clear(), places_.clear(), steps_ = json::array();
+        sites_.clear();
+        places_.clear();
+        steps_ = json::array();
         groups_ = barriers_ = idle_ = warps_ = noted_ = 0;
     }
 
@@ -172,7 +174,7 @@ public:
                        {"warps", warps_},
                        {"barriers", barriers_},
                        {"idle", idle_},
-                       {"whole", noted_ <= most_events},
+                       {"whole", noted_ <= max_events},
                        {"sites", json::array()},
                        {"arrays", arrays_of(*launch->getKernel())},
                        {"steps", steps_}};
@@ -192,9 +194,9 @@ public:
                                        {"splits", s.splits},
                                        {"bytes", s.bytes},
                                        {"sectors", s.sectors},
-                                       {"least_sectors", s.least_sectors},
+                                       {"min_sectors", s.min_sectors},
                                        {"passes", s.passes},
-                                       {"least_passes", s.least_passes},
+                                       {"min_passes", s.min_passes},
                                        {"same", s.same},
                                        {"width", s.width},
                                        {"excess", s.excess},
@@ -253,11 +255,11 @@ private:
     }
 
     /// Whether one more event can be noted. If not, the launch is not counted.
-    bool has_room() { return ++noted_ <= most_events; }
+    bool has_room() { return ++noted_ <= max_events; }
 
     /// Runs the events since the last barrier as the warps of a GPU would.
     void replay() {
-        if (noted_ <= most_events) noted_ = 0;
+        if (noted_ <= max_events) noted_ = 0;
         for (std::size_t first = 0; first < events_.size(); first += warp_) {
             const std::size_t lanes = std::min(warp_, events_.size() - first);
             std::vector<std::size_t> next(lanes, 0);
@@ -274,8 +276,10 @@ private:
                 for (std::size_t lane = 0; lane < lanes; ++lane)
                     if (next[lane] < events_[first + lane].size()) {
                         const Event& e = events_[first + lane][next[lane]];
-                        if (e.place == earliest->place && e.instruction == earliest->instruction)
-                            together.emplace_back(lane, &e), ++next[lane];
+                        if (e.place == earliest->place && e.instruction == earliest->instruction) {
+                            together.emplace_back(lane, &e);
+                            ++next[lane];
+                        }
                     }
                 count(first / warp_, together);
             }
@@ -286,7 +290,9 @@ private:
     void count(std::size_t warp, const std::vector<std::pair<std::size_t, const Event*>>& together) {
         const Event& e = *together.front().second;
         Site& s = sites_[e.instruction];
-        s.kind = e.kind, s.space = e.space, s.width = e.bytes;
+        s.kind = e.kind;
+        s.space = e.space;
+        s.width = e.bytes;
         ++s.requests;
         s.lanes += together.size();
         if (e.kind == Kind::branch) {
@@ -302,7 +308,7 @@ private:
         const std::uint64_t took = local ? passes_of(together, warp_) : pieces(lanes, sector_bytes).size();
         const std::uint64_t least = ceil_div(bytes, local ? banks * word_bytes : sector_bytes);
         (local ? s.passes : s.sectors) += took;
-        (local ? s.least_passes : s.least_sectors) += least;
+        (local ? s.min_passes : s.min_sectors) += least;
         if (s.worst.empty() || took - least > s.excess) {
             s.excess = took - least;
             s.worst.clear();
@@ -314,7 +320,7 @@ private:
             s.same +=
                 std::max_element(on.begin(), on.end(), [](auto& a, auto& b) { return a.second < b.second; })->second;
         }
-        if (groups_ == 0 && steps_.size() < most_steps_ && e.instruction->getDebugLoc()) {
+        if (groups_ == 0 && steps_.size() < max_steps_ && e.instruction->getDebugLoc()) {
             json step = {{"warp", warp},         {"line", e.instruction->getDebugLoc().getLine()},
                          {"kind", name(e.kind)}, {"space", name(e.space)},
                          {"bytes", e.bytes},     {"lanes", json::array()}};
@@ -339,7 +345,7 @@ private:
     }
 
     const std::size_t warp_ = number_from("GPULAB_EXPLAIN_WARP", 32),
-                      most_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
+                      max_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
     std::map<const llvm::Instruction*, Site> sites_;
     std::unordered_map<const llvm::Instruction*, std::uint32_t> places_;
     std::vector<std::vector<Event>> events_; // of each work-item of the group, since the last barrier

@@ -37,8 +37,8 @@ LIMITS = {
 }
 # The same for all of them.
 WARP = 32
-MOST_THREADS = 1024  # per block
-MOST_REGISTERS = 255  # per thread
+MAX_THREADS = 1024  # per block
+MAX_REGISTERS = 255  # per thread
 REGISTERS = 65536  # of a multiprocessor
 REGISTER_UNIT = 256  # a warp's registers are a multiple of it
 PARTS = 4  # of a multiprocessor, each with a quarter of the registers; a warp lives in one of them
@@ -59,9 +59,9 @@ def blocks_by(device, registers, block, shared):
 
     device: Limits; registers: per thread; block: threads; shared: bytes per block, static and dynamic ones."""
     warps = -(-block // WARP)
-    blocks = {"warps": device.warps // warps if block <= MOST_THREADS else 0, "blocks": device.blocks}
+    blocks = {"warps": device.warps // warps if block <= MAX_THREADS else 0, "blocks": device.blocks}
     per_warp = round_up(registers * WARP, REGISTER_UNIT)
-    if registers > MOST_REGISTERS:
+    if registers > MAX_REGISTERS:
         blocks["registers"] = 0
     elif registers > 0:
         blocks["registers"] = REGISTERS // PARTS // per_warp * PARTS // warps

@@ -22,8 +22,8 @@ def of_variant(root, one):
         counted = lines["counts"].setdefault(line.line, [])
         a, b, c, d = report.cells(line)
         counted.append({"what": line.what, "requests": a, "lanes": b, "sectors": c, "passes": d,
-                        "waste": line.counts["sectors"] - line.counts["least_sectors"] + line.counts["passes"] -
-                        line.counts["least_passes"] + line.counts["splits"]})
+                        "waste": line.counts["sectors"] - line.counts["min_sectors"] + line.counts["passes"] -
+                        line.counts["min_passes"] + line.counts["splits"]})
     kernels = {}
     for launch in one.launches:
         if launch["kernel"] not in kernels and launch["steps"]:

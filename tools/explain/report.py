@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-COUNTED = ("requests", "lanes", "splits", "bytes", "sectors", "least_sectors", "passes", "least_passes", "same")
+COUNTED = ("requests", "lanes", "splits", "bytes", "sectors", "min_sectors", "passes", "min_passes", "same")
 
 
 @dataclass
@@ -112,18 +112,18 @@ def table(root, one, width=110):
 def summary(one):
     """What the whole run did, in a few sentences."""
     s = one.sums
-    said = [f"{s['launches']} launch{'es' if s['launches'] > 1 else ''}, {s['groups']:,} work-groups, {s['warps']:,} warps; "
+    printed = [f"{s['launches']} launch{'es' if s['launches'] > 1 else ''}, {s['groups']:,} work-groups, {s['warps']:,} warps; "
             f"barriers per work-group: {s['barriers'] / max(1, s['groups']):.3g}"]
     if s["global_sectors"]:
-        said.append(f"global memory: {32 * s['global_sectors']:,} bytes moved in sectors for {s['global_bytes']:,} bytes that were "
+        printed.append(f"global memory: {32 * s['global_sectors']:,} bytes moved in sectors for {s['global_bytes']:,} bytes that were "
                     f"asked for ({32 * s['global_sectors'] / s['global_bytes']:.2f} times)")
     if s["local_passes"]:
-        said.append(f"local memory: {s['local_passes']:,} passes where {s['local_least_passes']:,} would do")
+        printed.append(f"local memory: {s['local_passes']:,} passes where {s['local_least_passes']:,} would do")
     if s["branches"]:
-        said.append(f"branches that split a warp: {s['splits']:,} of {s['branches']:,}")
+        printed.append(f"branches that split a warp: {s['splits']:,} of {s['branches']:,}")
     if s["idle"]:
-        said.append(f"work-items that access no memory: {s['idle']:,} of {s['items']:,}")
-    return said
+        printed.append(f"work-items that access no memory: {s['idle']:,} of {s['items']:,}")
+    return printed
 
 
 def distance(line):
@@ -148,16 +148,16 @@ def findings(one):
         words = len({address for _, address in line.worst})
         how = (f"{lanes} lie {apart:,} bytes apart" if apart > line.width else
                f"{lanes} go to {words} places" if words < len(line.worst) else f"{lanes} do not lie side by side")
-        too_many = c["sectors"] - c["least_sectors"]
+        too_many = c["sectors"] - c["min_sectors"]
         if line.space != "local" and too_many:
             least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 32)
             found.append((too_many, f"{where}: {how}: {least + line.excess} sectors where {least} would do; in all "
-                                    f"{c['sectors']:,} sectors where {c['least_sectors']:,} would do", "coalesced"))
-        too_many = c["passes"] - c["least_passes"]
+                                    f"{c['sectors']:,} sectors where {c['min_sectors']:,} would do", "coalesced"))
+        too_many = c["passes"] - c["min_passes"]
         if line.space == "local" and too_many:
             least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 128)
             found.append((too_many, f"{where}: {how} in local memory: {least + line.excess} passes where {least} would do; in all "
-                                    f"{c['passes']:,} passes where {c['least_passes']:,} would do", "bank"))
+                                    f"{c['passes']:,} passes where {c['min_passes']:,} would do", "bank"))
         if line.kind == "atomic" and c["same"] > c["requests"]:
             found.append((c["same"] - c["requests"], f"{where}: on average {c['same'] / c['requests']:.1f} lanes of a warp change one "
                                                      "address, one after the other", "atomic"))

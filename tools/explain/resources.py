@@ -20,7 +20,7 @@ import tempfile
 from command import Parser, Refusal, whole_number, write
 from launches import launched_block, launches_of
 from machine_code import counts_of, innermost_loop, parse_ptx, parse_ptxas, parse_sass
-from occupancy import (DEVICES, LIMITS, MOST_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, blocks_by, capability_of,
+from occupancy import (DEVICES, LIMITS, MAX_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, blocks_by, capability_of,
                        device_here, next_step)
 
 # ---- The rungs of a lab -----------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ class Toolkit:
         done = subprocess.run([str(word) for word in words], cwd=cwd, env=environment, text=True, capture_output=True,
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise Refusal(f"{pathlib.Path(words[0]).name} failed: {said[0] if said else 'it said nothing'}")
+            printed = (done.stderr or done.stdout).strip().splitlines()
+            raise Refusal(f"{pathlib.Path(words[0]).name} failed: {said[0] if said else 'it printed nothing'}")
         return done.stdout + done.stderr
 
 
@@ -311,8 +311,8 @@ def explain(root, build, lab, arguments):
     options = parser.parse_args(arguments)
     name = options.on or device_here()
     capability = capability_of(name)
-    if options.block and options.block > MOST_THREADS:
-        raise Refusal(f"--block {options.block}: a block has at most {MOST_THREADS} threads")
+    if options.block and options.block > MAX_THREADS:
+        raise Refusal(f"--block {options.block}: a block has at most {MAX_THREADS} threads")
     root, build = pathlib.Path(root).resolve(), pathlib.Path(build).resolve()
     rungs = rungs_of(root, build, lab, options.variant)
     able = [rung for rung in rungs if rung.needs <= capability]

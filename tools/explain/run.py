@@ -79,8 +79,8 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
             raise Refusal(f"{variant} takes longer than {seconds} s in Oclgrind, which is some thousand times slower than a "
                         "device: choose a smaller size") from None
         if not results.is_file():
-            said = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
-            raise Refusal(said[-1])
+            printed = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
+            raise Refusal(printed[-1])
         written = json.loads(results.read_text(encoding="utf-8"))
     outcome = (written[0] if isinstance(written, list) else written)["variants"][0]
     own = [one for one in found if any(site["file"].startswith("labs/") for site in one["sites"])]

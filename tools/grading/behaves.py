@@ -23,10 +23,10 @@ from .judge import FAILED, HEAD, PASSED, Judge, Result, Run
 from .sandbox import remove
 
 FINDERS = ("values", "guard bands")  # of mistakes that show each time, and on every device
-MOST_KEPT = 256  # wrong numbers of an answer; of more, those are kept whose place is chosen
+MAX_KEPT = 256  # wrong numbers of an answer; of more, those are kept whose place is chosen
 NOISE = {"f": 1e-5, "d": 1e-11}  # relative: a sum in another order is no other answer
 NEAR = 0.01  # of the error: two answers with errors that differ by more are wrong in two ways
-MOST_ODD = 0.02  # of the wrong numbers may be wrong in another way
+MAX_ODD = 0.02  # of the wrong numbers may be wrong in another way
 ORDINARY = (1e-12, 1e12)  # numbers outside are mostly no floating-point numbers, but integers or bytes
 
 
@@ -35,7 +35,7 @@ class Answer:
     """What is wrong with the answer to a case."""
 
     passed: bool
-    said: bytes = b""  # in place of numbers: the message of a stray write
+    printed: bytes = b""  # in place of numbers: the message of a stray write
     exact: bool = False  # whether another answer must have the same bits to be wrong in the same way
     count: int = 0  # of the wrong numbers
     size: int = 0  # of the answer, in numbers
@@ -51,7 +51,7 @@ class Mistakes:
         self.right: dict[tuple[str, str], list[bytes]] = {}  # what the rung answers, by exercise and test
         self.running = threading.Lock()
 
-    def tell(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> None:
+    def describe(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> None:
         """Writes what a submission behaves like into the result of the first test in which its values are wrong."""
         for one in results:  # of an earlier run, perhaps
             one.behaves = ""
@@ -175,7 +175,7 @@ def answer_of(case: dict[str, Any], answer: bytes, right: bytes, passed: bool) -
     wrong = [at for at in other_bits if not abs(one[at] - other[at]) <= NOISE[form] * abs(other[at])] if not exact else []
     if not wrong:  # the last digits
         exact, wrong = True, other_bits
-    kept = wrong if len(wrong) <= MOST_KEPT else [at for at in wrong if chosen(at, len(one))]
+    kept = wrong if len(wrong) <= MAX_KEPT else [at for at in wrong if chosen(at, len(one))]
     return Answer(False, b"", exact, len(wrong), len(one), {at: (bits[at], one[at], other[at]) for at in kept})
 
 
@@ -184,8 +184,8 @@ def padded(text: bytes) -> bytes:
 
 
 def chosen(at: int, size: int) -> bool:
-    """Whether a place is one of about MOST_KEPT that are looked at in an answer with many wrong numbers."""
-    return at * 2654435761 % (1 << 32) * size < (1 << 32) * MOST_KEPT
+    """Whether a place is one of about MAX_KEPT that are looked at in an answer with many wrong numbers."""
+    return at * 2654435761 % (1 << 32) * size < (1 << 32) * MAX_KEPT
 
 
 def agree(own: list[Answer], other: list[Answer] | None) -> bool:
@@ -194,15 +194,15 @@ def agree(own: list[Answer], other: list[Answer] | None) -> bool:
 
 
 def same(one: Answer, other: Answer) -> bool:
-    if (one.passed, one.said, one.exact, one.size) != (other.passed, other.said, other.exact, other.size):
+    if (one.passed, one.printed, one.exact, one.size) != (other.passed, other.printed, other.exact, other.size):
         return False
-    if abs(one.count - other.count) > MOST_ODD * max(one.count, other.count):
+    if abs(one.count - other.count) > MAX_ODD * max(one.count, other.count):
         return False
     places = one.wrong.keys() | other.wrong.keys()
-    if max(one.count, other.count) > MOST_KEPT:
+    if max(one.count, other.count) > MAX_KEPT:
         places = {at for at in places if chosen(at, one.size)}
     odd = sum(at not in one.wrong or at not in other.wrong or not near(one.wrong[at], other.wrong[at], one.exact) for at in places)
-    return odd <= MOST_ODD * len(places)
+    return odd <= MAX_ODD * len(places)
 
 
 def near(one: tuple[int, float, float], other: tuple[int, float, float], exact: bool) -> bool:

@@ -18,7 +18,7 @@ from explain import report
 
 WARP = 32  # work-items that run together
 SECTOR = 32  # bytes
-MOST_QUOTED = 80  # characters of a line of a kernel
+MAX_QUOTED = 80  # characters of a line of a kernel
 
 
 @dataclass(frozen=True)
@@ -187,10 +187,10 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
             sums = [f"{number(found)} {count.words} {'on average' if name == 'passes' else 'in all'}, at most {number(bound)} asked for",
                     f"{'slightly more than' if times == '1' else f'{times} times'} the {count.words} that are asked for"]
         if line := worst_line(one, name):
-            sums = [f"{asked_by(line, count.unit, hidden)}: {said}" for hidden, said in zip((False, True), sums)]
+            sums = [f"{asked_by(line, count.unit, hidden)}: {printed}" for hidden, printed in zip((False, True), sums)]
             if line.file == file and 0 < line.line <= len(source):
                 quoted = " ".join(source[line.line - 1].split())
-                quoted = quoted if len(quoted) <= MOST_QUOTED else f"{quoted[:MOST_QUOTED - 3]}..."
-                sums = [f'line {line.line}, "{quoted}": {said}' for said in sums]
+                quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED - 3]}..."
+                sums = [f'line {line.line}, "{quoted}": {printed}' for printed in sums]
         return sums[0], sums[1]
     return None

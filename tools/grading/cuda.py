@@ -20,7 +20,7 @@ from .sandbox import Limits, Sandbox, remove
 
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 BUILD_SECONDS = 120.0  # for the compiler and both links together
-MOST_KEPT, MOST_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
+MAX_KEPT, MAX_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
 COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, used_bytes=8 << 30, processes=64, file_bytes=256 << 20, files=512)
 
 # What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
@@ -180,21 +180,21 @@ def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable
     process = sandbox.start(command, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE,
                             kept=scratch)
     try:
-        said = said_by(process, deadline)
+        printed = output_of(process, deadline)
         process.wait(max(0, deadline - clock.now()))
     except subprocess.TimeoutExpired:
         raise DoesNotCompile("the compiler did not end in time") from None
     finally:
         sandbox.end(process, slot)
     if process.returncode != 0:
-        raise DoesNotCompile(said.decode("utf-8", errors="replace")[:6000] or f"the compiler ended with {process.returncode}")
+        raise DoesNotCompile(printed.decode("utf-8", errors="replace")[:6000] or f"the compiler ended with {process.returncode}")
 
 
-def said_by(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+def output_of(process: subprocess.Popen[bytes], deadline: float) -> bytes:
     """The beginning of what a process says until it closes its pipes: errors first."""
     assert process.stdout and process.stderr
     kept = {process.stderr.fileno(): b"", process.stdout.fileno(): b""}
-    said = 0
+    printed = 0
     with selectors.DefaultSelector() as ready:
         for pipe in kept:
             ready.register(pipe, selectors.EVENT_READ)
@@ -206,8 +206,8 @@ def said_by(process: subprocess.Popen[bytes], deadline: float) -> bytes:
                 piece = os.read(key.fd, 1 << 16)
                 if not piece:
                     ready.unregister(key.fd)
-                said += len(piece)
-                kept[key.fd] = (kept[key.fd] + piece)[:MOST_KEPT]
-            if said > MOST_SAID:
-                raise DoesNotCompile(f"the compiler said more than {MOST_SAID >> 20} MB")
+                printed += len(piece)
+                kept[key.fd] = (kept[key.fd] + piece)[:MAX_KEPT]
+            if printed > MAX_SAID:
+                raise DoesNotCompile(f"the compiler said more than {MAX_SAID >> 20} MB")
     return b"".join(kept.values())

@@ -68,7 +68,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         part = exercise.parts[counted[0]]
         if all(name in submission.files for name in part.files):
             files = {name: submission.files[name] for name in part.files}
-            mistakes.tell(exercise, part, files, counted[1], slot)
+            mistakes.describe(exercise, part, files, counted[1], slot)
             if why := judge.why_look(part, files, counted[1]):
                 look.append(f"{exercise.name}: {why}")
         warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
@@ -101,7 +101,7 @@ def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
             "exercises": exercises, "again": True}
 
 
-def said_of(result: dict[str, Any]) -> str:
+def description_of(result: dict[str, Any]) -> str:
     """A result in one line, for the person at the terminal."""
     if result.get("again"):
         return f"{result['notes'][0]}; the same command grades it again"
@@ -521,7 +521,7 @@ class Grading:
                     result = future.result()
                     self.done[name] = result
                     took = time.perf_counter() - begin
-                    print(report.printable(f"[{number}/{len(waiting)}] {name}: {said_of(result)} ({took:.0f} s)"), file=sys.stderr, flush=True)
+                    print(report.printable(f"[{number}/{len(waiting)}] {name}: {description_of(result)} ({took:.0f} s)"), file=sys.stderr, flush=True)
                     self.write_class(expected)
             except BaseException:
                 print("stopping: what was not graded yet is graded when the same command is started again", file=sys.stderr,

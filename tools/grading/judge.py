@@ -47,7 +47,7 @@ OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
 JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and compares
-MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
+MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
 OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
 OF_RACES = ["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]
@@ -75,7 +75,7 @@ TWO_FACED = "the kernel may differ from one compiler to another, and the tool mu
 SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
 SUSPICIOUS = 0.2  # times the rung's time
 BARRIER = r"\b(?:barrier|work_group_barrier|__sync\w+|sync|arrive_and_wait)\s*\("
-MOST_NAMES = 1000  # of a kernel that are compared
+MAX_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
 NO_RIGHT_ANSWER = "a kernel that gives wrong answers, or leaves its arrays, is not counted: see the other tests"
@@ -826,7 +826,7 @@ class Run:
             names, deciding = names | (every - set(re.findall(NAME, rung))) | some, deciding | some
         if found or not names:
             return found
-        if len(names) > MOST_NAMES:
+        if len(names) > MAX_NAMES:
             return {f"{len(names)} names"}
         program = shutil.which(tool[0], path=TOOLS)
         if not program:
@@ -847,8 +847,8 @@ class Run:
         cases = self.cases()[:1]
         answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)),
                                      files={Path(name).name: text for name in self.part.files}, **how)
-        said = "".join(verdict["message"] for verdict in self.checked(cases, answers))
-        found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", said))
+        message = "".join(verdict["message"] for verdict in self.checked(cases, answers))
+        found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", message))
         return found if found.pop("GPULAB_TEXT", "") else None
 
     @contextmanager
@@ -1020,10 +1020,10 @@ def read_log(path: Path) -> str | None:
             os.close(file)
             return None
         with os.fdopen(file, "rb") as stream:
-            text = stream.read(MOST_LOGGED + 1)
+            text = stream.read(MAX_LOGGED + 1)
     except OSError:
         return None
-    if len(text) > MOST_LOGGED:
+    if len(text) > MAX_LOGGED:
         return "more than anybody reads: " + text[:2000].decode("utf-8", errors="replace")
     return text.decode("utf-8", errors="replace").strip()
 

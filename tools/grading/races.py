@@ -12,7 +12,7 @@ SIDE = re.compile(r"(?:First|Second) entity: +Global\S+ Local\((\d+),(\d+),(\d+)
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
 BYTES = {"half": 2, "float": 4, "double": 8}
 ACCESS = re.compile(r"\b(load|store) (?:volatile )?(?:<(\d+) x )?(\w+)")
-MOST_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
+MAX_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
 NAME = r"[A-Za-z_]\w*"
 INDEX = r"\s*\[[^][]*(?:\[[^][]*\][^][]*)*\]"  # with an index in it: a[b[i]]
 
@@ -120,7 +120,7 @@ def array_of(side: Side, kernel: str, text: str) -> tuple[str, int]:
 def is_array(name: str, kernel: str, line: int, text: str) -> bool:
     """Whether a name is a parameter of a kernel, or an array that it has in local memory, and the line is one of its own. A
     pointer that is moved is none: it is not known where in an array it points to."""
-    found = re.search(rf"\bkernel\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text) if len(text) <= MOST_READ else None
+    found = re.search(rf"\bkernel\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text) if len(text) <= MAX_READ else None
     if not found:
         return False
     depth, end = 1, found.end()

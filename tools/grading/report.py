@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from .exercises import Exercise, Lab
 from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, OTHER_TESTS, PASSED, TIMED_OUT, UNSOLVED
 
-MOST_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
+MAX_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
 SAID = {
     PASSED: "right",
     FAILED: "wrong",
@@ -44,7 +44,7 @@ def printable(text: str) -> str:
 
 def shortened(text: str) -> str:
     """A text for a cell or a line."""
-    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "..."
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
 def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[str, Any], dict[str, Any]]]:
@@ -75,7 +75,7 @@ def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
     return SAID[what], printable(message) if shown else "", hints
 
 
-def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
+def shown_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
     words, message, hints = told(test, outcome)
     return "\n".join(filter(None, [f"{words}: {message}" if message else words, hints]))
 
@@ -89,7 +89,7 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
             "score": outcome["score"],
             "max_score": outcome["points"],
             "status": "passed" if outcome["outcome"] == PASSED else "failed",
-            "output": said_to_student(test, outcome),
+            "output": shown_to_student(test, outcome),
             "visibility": "visible" if test["visible"] else "after_published",
         })
     notes = "\n".join(result["notes"])

@@ -385,11 +385,11 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
 adopters = 0  # sandboxes that are open
 
 
-def adopt_orphans(wish: bool) -> None:
+def adopt_orphans(requested: bool) -> None:
     """Makes this process adopt its orphaned descendants (True) until as many calls with False have followed.
     Otherwise process 1 adopts them, and that of a container may wait for them after seconds or never."""
     global adopters
-    adopters += 1 if wish else -1
+    adopters += 1 if requested else -1
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(adopters > 0), 0, 0, 0)
 
 
@@ -416,10 +416,10 @@ def works(kind: str) -> bool:
         sandbox.close()
 
 
-def best(wish: str = "") -> Sandbox:
+def best(requested: str = "") -> Sandbox:
     """The strongest kind of sandbox that works here, or the one asked for."""
     remove_what_killed_runs_left()
-    kinds = [wish] if wish else ["bubblewrap", "user"]
+    kinds = [requested] if requested else ["bubblewrap", "user"]
     for kind in kinds:
         if kind == "user" and os.geteuid() != 0:
             continue
@@ -427,6 +427,6 @@ def best(wish: str = "") -> Sandbox:
             base = Path(tempfile.mkdtemp(prefix=PREFIXES[1]))
             base.chmod(0o711)
             return Sandbox(kind, base)
-    if wish:
+    if requested:
         raise Fault(f"the sandbox '{wish}' does not work here")
     raise Fault("submissions cannot run apart from this user: install bubblewrap, or run this as root")

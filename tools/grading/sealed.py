@@ -96,7 +96,7 @@ def value_of(root: Path, build: Path, command: str, pattern: str, decimals: int)
     """The number that './lab run LAB ...', './lab explain LAB ...' or a file gives; None where the lab is not built."""
     words = shlex.split(command)
     if len(words) == 1 and command.startswith("docs/results/") and (root / command).is_file():
-        text, said = (root / command).read_text(encoding="utf-8"), ""
+        text, printed = (root / command).read_text(encoding="utf-8"), ""
     elif words[:1] != ["./lab"] or len(words) < 3 or words[1] not in ("run", "explain") or not re.fullmatch(r"\w+", words[2]):
         raise Fault(f"'{command}' is neither './lab run LAB ...' nor './lab explain LAB ...' nor a file of docs/results")
     elif not (build / "bin" / words[2]).is_file():
@@ -106,10 +106,10 @@ def value_of(root: Path, build: Path, command: str, pattern: str, decimals: int)
         if words[1] == "explain":
             call = [sys.executable, "-B", root / "tools/explain", root, build, *words[2:]]
         ran = subprocess.run(call, cwd=root, text=True, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        text, said = ran.stdout, "".join(ran.stderr.splitlines()[-1:])
+        text, printed = ran.stdout, "".join(ran.stderr.splitlines()[-1:])
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
-        raise Fault(f"'{command}' gives nothing that fits {pattern} {said}".rstrip())
+        raise Fault(f"'{command}' gives nothing that fits {pattern} {printed}".rstrip())
     return f"{float(found[1].replace(',', '')):.{decimals}f}"
 
 

@@ -50,16 +50,16 @@ def target_of(lab: Lab, part: Part | None) -> str:
 
 def built(root: Path, targets: list[str]) -> str:
     """Builds programs. Returns what the compiler said when it failed."""
-    said = ""
+    printed = ""
     words = [word for target in targets for word in ("--target", target)]
     with subprocess.Popen(["cmake", "--build", str(root / "build/default"), *words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as building:
         assert building.stdout
         for line in building.stdout:
-            said += line
+            printed += line
             show_progress(line.rstrip())
     show_progress("")
-    return "" if building.returncode == 0 else said[-4000:]
+    return "" if building.returncode == 0 else printed[-4000:]
 
 
 def show_progress(line: str) -> None:
@@ -84,9 +84,9 @@ def places(lab: Lab, part: Part) -> str:
     return " and ".join(f"labs/{lab.folder}/{file}" for file in part.files)
 
 
-def not_theirs(part: Part, said: str) -> str:
+def not_theirs(part: Part, printed: str) -> str:
     """A sentence where the first error of a compiler stands in a file that is not the student's; else nothing."""
-    lines = [line for line in said.splitlines() if re.search(r"\berror\b", line)]  # before or behind the place
+    lines = [line for line in printed.splitlines() if re.search(r"\berror\b", line)]  # before or behind the place
     found = next(filter(None, (re.search(r"([^\s:(]+\.(?:cl|cu|cuh|cpp|hpp|h))[:(]\d+", line) for line in lines)), None)
     if not found or Path(found[1]).name in [Path(file).name for file in part.files]:
         return ""

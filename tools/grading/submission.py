@@ -19,12 +19,12 @@ from typing import IO
 from .exercises import Lab, folders, is_unsolved
 from .handout import questions
 
-MOST_BYTES = 1 << 20  # of one file
+MAX_BYTES = 1 << 20  # of one file
 CHUNK_BYTES = 1 << 16
-MOST_ENTRIES = 20_000
-MOST_ARCHIVES, DEEPEST = 8, 2  # that are opened in one submission, and how deep they lie in one another
-MOST_PACKED, MOST_UNPACKED = 16 << 20, 64 << 20  # bytes of an archive in another one, and of a tar file
-MOST_NAMED = 5  # files that a note names
+MAX_ENTRIES = 20_000
+MAX_ARCHIVES, DEEPEST = 8, 2  # that are opened in one submission, and how deep they lie in one another
+MAX_PACKED, MAX_UNPACKED = 16 << 20, 64 << 20  # bytes of an archive in another one, and of a tar file
+MAX_NAMED = 5  # files that a note names
 LONGEST_NAME = 200  # of a file that may be a copy of one of the lab's
 ANSWERS = "answers.md"
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
@@ -79,8 +79,8 @@ def read(lab: Lab, path: Path) -> Submission:
             for entry in entries:  # grows
                 if entry.kind == "file" and entry.depth < DEEPEST and entry.name.name.lower().endswith(ARCHIVES):
                     archives += 1
-                    if archives > MOST_ARCHIVES:
-                        found.notes.append(f"it has more than {MOST_ARCHIVES} archives; the rest is not opened")
+                    if archives > MAX_ARCHIVES:
+                        found.notes.append(f"it has more than {MAX_ARCHIVES} archives; the rest is not opened")
                         break
                     try:
                         entries += list_archive(entry, entry.name.name, opened, found.notes)
@@ -112,35 +112,35 @@ def list_folder(path: Path, notes: list[str]) -> list[Entry]:
             kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "special file"
             entries.append(Entry(PurePosixPath(os.path.relpath(full, path)), status.st_size, kind,
                                  lambda _, full=full: open_file(full)))  # type: ignore[misc]
-            if len(entries) >= MOST_ENTRIES:
-                notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
+            if len(entries) >= MAX_ENTRIES:
+                notes.append(f"it has more than {MAX_ENTRIES} files; the rest is not looked at")
                 return entries
     return entries
 
 
 def list_archive(entry: Entry, name: str, opened: ExitStack, notes: list[str]) -> list[Entry]:
     """The files in an archive, which stays open."""
-    file = opened.enter_context(entry.open(MOST_PACKED))
+    file = opened.enter_context(entry.open(MAX_PACKED))
     members: list[tuple[str, int, str, Callable[[int], IO[bytes]]]]
     if not name.lower().endswith(ARCHIVES[1:]):
         archive = opened.enter_context(zipfile.ZipFile(file))
         members = [(one.filename, one.file_size, "link" if stat.S_ISLNK(one.external_attr >> 16) else "file",
                     lambda most, one=one: open_member(archive, one, most))  # type: ignore[misc]
-                   for one in archive.infolist()[:MOST_ENTRIES + 1] if not one.is_dir()]
+                   for one in archive.infolist()[:MAX_ENTRIES + 1] if not one.is_dir()]
     else:
         tar = opened.enter_context(tarfile.open(fileobj=unpacked(file), mode="r:"))
         members = []
         for one in tar:
-            if len(members) > MOST_ENTRIES:
+            if len(members) > MAX_ENTRIES:
                 break
             if not one.isdir():
                 kind = "file" if one.isreg() and not one.issparse() else "link" if one.issym() else "special file"
                 members.append((one.name, one.size, kind, lambda _, one=one: tar.extractfile(one)))  # type: ignore
-    if len(members) > MOST_ENTRIES:
-        notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
+    if len(members) > MAX_ENTRIES:
+        notes.append(f"it has more than {MAX_ENTRIES} files; the rest is not looked at")
     outside = []
     entries = []
-    for inner, size, kind, opens in members[:MOST_ENTRIES]:
+    for inner, size, kind, opens in members[:MAX_ENTRIES]:
         path = PurePosixPath(inner.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             outside.append(str(path))
@@ -153,8 +153,8 @@ def list_archive(entry: Entry, name: str, opened: ExitStack, notes: list[str]) -
 
 def unpacked(file: IO[bytes]) -> IO[bytes]:
     """The beginning of a tar file, which may be compressed by gzip."""
-    content = file.read(MOST_UNPACKED)
-    return io.BytesIO(zlib.decompressobj(31).decompress(content, MOST_UNPACKED) if content[:2] == b"\x1f\x8b" else content)
+    content = file.read(MAX_UNPACKED)
+    return io.BytesIO(zlib.decompressobj(31).decompress(content, MAX_UNPACKED) if content[:2] == b"\x1f\x8b" else content)
 
 
 def printable(text: str) -> str:
@@ -186,12 +186,12 @@ def content_of(entry: Entry) -> bytes | str:
     if entry.kind != "file":
         return f"is no file but a {entry.kind}, and is not read"
     try:
-        with entry.open(MOST_BYTES) as file:
-            content = file.read(MOST_BYTES + 1) if entry.size <= MOST_BYTES else None
+        with entry.open(MAX_BYTES) as file:
+            content = file.read(MAX_BYTES + 1) if entry.size <= MAX_BYTES else None
     except Exception as error:  # each way of compressing has errors of its own
         return f"cannot be read: {why(error)}"
-    if content is None or len(content) > MOST_BYTES:
-        return f"has more than {MOST_BYTES >> 20} MB and is not read"
+    if content is None or len(content) > MAX_BYTES:
+        return f"has more than {MAX_BYTES >> 20} MB and is not read"
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as some editors on Windows save it
         return text_of(content).encode()
     return content.removeprefix(b"\xef\xbb\xbf")
@@ -236,7 +236,7 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
 
         fitting = by_name.get(parts[-1], [])
         used.update(entry.name for entry in fitting)
-        contents = {entry.name: content_of(entry) for entry in fitting[:MOST_NAMED * 2]}
+        contents = {entry.name: content_of(entry) for entry in fitting[:MAX_NAMED * 2]}
         fitting = [entry for entry in fitting if entry.name in contents]
         if len(fitting) > 1:
             begun = [entry for entry in fitting if isinstance(content := contents[entry.name], bytes) and
@@ -274,7 +274,7 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
 
 
 def listed(names: list[PurePosixPath]) -> str:
-    return ", ".join(printable(str(name)) for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    return ", ".join(printable(str(name)) for name in names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
 
 
 HEADING = re.compile(r"(?i)(?:#{1,6}[ \t]*[*_]*(?:question|q)?\.?[ \t]*|[*_]*question[ \t]+)([0-9]{1,4})(?![0-9])(.*)")

@@ -14,7 +14,7 @@ from . import clock
 from .launches import Counter
 from .sandbox import Limits, Sandbox
 
-MOST_PRINTED = 16 << 10
+MAX_PRINTED = 16 << 10
 WATCHED = 1.0  # seconds between two looks at what a worker has written
 LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
@@ -121,7 +121,7 @@ class Worker:
         """Takes what the worker printed, and keeps the beginning. Returns False at the end."""
         piece = self.read(self.errors, 1 << 16)
         if piece:
-            self.printed = (self.printed + piece)[:MOST_PRINTED]
+            self.printed = (self.printed + piece)[:MAX_PRINTED]
         return piece is None or bool(piece)
 
     def finish(self, seconds: float) -> bool:

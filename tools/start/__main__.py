@@ -67,7 +67,7 @@ class Start:
         self.saved = self.time_of_file()  # before it is judged: it may be saved again meanwhile
         one = self.verdict(k)
         print(f"\n{painted(one.state)}  {self.puzzles[k]['file']}")
-        print("\n".join([*(wrapped(line) for line in one.said), *(f"  {line}" for line in one.picture)]))
+        print("\n".join([*(wrapped(line) for line in one.printed), *(f"  {line}" for line in one.picture)]))
         if one.state == "right":
             print(f"\n{wrapped('The idea: ' + self.puzzles[k]['idea'])}")
         sys.stdout.flush()

@@ -53,10 +53,10 @@ class CudaJudge(Judge):
             self.scratch = Path(scratch)
             self.noted = beside.submit(self.note, puzzle, path)  # while nvcc compiles
             one = super().judge(puzzle, path, stub)
-        one.said = [text if text.startswith(NOT_COMPILED) else in_cuda(text) for text in one.said]
+        one.printed = [text if text.startswith(NOT_COMPILED) else in_cuda(text) for text in one.printed]
         one.picture = [in_cuda(line) for line in one.picture]
         if not self.runs and one.state == "right":
-            one.state, one.said = "not run", ["it compiles"]
+            one.state, one.printed = "not run", ["it compiles"]
         return one
 
     def launched(self, path, cases):
@@ -142,7 +142,7 @@ class CudaJudge(Judge):
             except subprocess.TimeoutExpired:
                 return []
             report = log.read_text(errors="replace") if log.is_file() else ""
-            return [f"{said} (compute-sanitizer --tool {tool})" for words, said in FINDS.items() if words in report][:1]
+            return [f"{printed} (compute-sanitizer --tool {tool})" for words, printed in FINDS.items() if words in report][:1]
 
         with ThreadPoolExecutor() as beside:
             return list(itertools.chain(*beside.map(finds, SANITIZERS)))
@@ -263,9 +263,9 @@ def as_launch(notes):
     sites = []
     for step in steps.values():
         elements = {address // ELEMENT for _, address in step["lanes"]}
-        sites.append({"space": step["space"], "kind": step["kind"], "least_sectors": -(-len(elements) // SECTOR),
+        sites.append({"space": step["space"], "kind": step["kind"], "min_sectors": -(-len(elements) // SECTOR),
                       "sectors": len({element // SECTOR for element in elements})} if step["space"] == "global" else
-                     {"space": "local", "kind": step["kind"], "sectors": 0, "least_sectors": 0})
+                     {"space": "local", "kind": step["kind"], "sectors": 0, "min_sectors": 0})
     return {"arrays": list(arrays.values()), "steps": list(steps.values()), "sites": sites,
             "barriers": max((one.barriers for one in notes if not one.block), default=0)}
 

@@ -28,7 +28,7 @@ REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "
 @dataclass
 class Verdict:
     state: str  # right, wrong, unsolved or, in CUDA, not run
-    said: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
     picture: list[str] = field(default_factory=list)
 
 
@@ -151,6 +151,6 @@ def lacking(puzzle, launch):
         return ["the values are right, but no item writes to local memory"]
     if needs == "three barriers" and launch["barriers"] < 3:
         return [f"the value is right, but the group meets at {launch['barriers']} barriers: three steps need three"]
-    if needs == "whole sectors" and total("sectors") > total("least_sectors"):
-        return [f"the values are right, but {total('sectors')} sectors are moved where {total('least_sectors')} would do"]
+    if needs == "whole sectors" and total("sectors") > total("min_sectors"):
+        return [f"the values are right, but {total('sectors')} sectors are moved where {total('min_sectors')} would do"]
     return []

@@ -28,11 +28,11 @@ struct Device {
     /// "cuda:0": the back end and the position.
     std::string id() const;
 
-    /// Whether a user who types `wish` after --device means this device, in upper or lower case:
+    /// Whether a user who types `requested` after --device means this device, in upper or lower case:
     /// - an id, such as "cuda:0": this one device;
     /// - the name of a back end, such as "cuda": its devices and no other's, whatever their platforms are called;
     /// - anything else of three characters or more: the devices whose name, or whose platform's name, contains it.
-    bool is_meant_by(std::string wish) const;
+    bool is_meant_by(std::string requested) const;
 };
 
 /// The devices found for a back end, in a fixed order; empty when there are none. The search runs once.

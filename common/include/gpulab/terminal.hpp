@@ -8,14 +8,14 @@
 
 namespace gpulab {
 
-/// No table is wider than most_columns, and none has to be narrower than least_columns.
-inline constexpr std::size_t most_columns = 110, least_columns = 80;
+/// No table is wider than max_columns, and none has to be narrower than min_columns.
+inline constexpr std::size_t max_columns = 110, min_columns = 80;
 
 /// Where tables are shown.
 struct Terminal {
-    std::size_t columns = most_columns; ///< no line of a table is longer; least_columns ... most_columns
-    bool colour = false;                ///< whether to write escape codes for colours
-    bool progress = false;              ///< whether stderr is a terminal, so that a line there can be overwritten
+    std::size_t columns = max_columns; ///< no line of a table is longer; min_columns ... max_columns
+    bool colour = false;               ///< whether to write escape codes for colours
+    bool progress = false;             ///< whether stderr is a terminal, so that a line there can be overwritten
 };
 
 /// What the environment says about terminals; nullptr for a variable that is not set.
@@ -25,7 +25,7 @@ struct TerminalVariables {
     const char* term = nullptr;     ///< TERM: "dumb" knows no escape codes
 };
 
-/// Works out how to print to stdout. A file or a pipe gets most_columns and no colour, whatever the environment says.
+/// Works out how to print to stdout. A file or a pipe gets max_columns and no colour, whatever the environment says.
 /// @param is_terminal whether stdout is one
 /// @param columns the width that the terminal reports; 0: none
 Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVariables& variables);

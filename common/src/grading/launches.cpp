@@ -22,11 +22,11 @@ struct Answer {
 
 std::atomic<std::uint64_t> kernels{0};
 
-void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
     constexpr std::size_t size = std::size_t{1} << 20;
     *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, size)); // CUPTI demands eight bytes
     *bytes = *buffer ? size : 0;
-    *most_records = 0; // as many as fit
+    *max_records = 0; // as many as fit
 }
 
 void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t filled) {

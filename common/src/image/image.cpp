@@ -93,7 +93,8 @@ struct Reading {
         png_read_info(png, info);
         png_uint_32 w = 0, h = 0;
         png_get_IHDR(png, info, &w, &h, &depth, &colour, nullptr, nullptr, nullptr);
-        width = w, height = h;
+        width = w;
+        height = h;
         has_transparency = png_get_valid(png, info, PNG_INFO_tRNS) != 0;
         if (colour == PNG_COLOR_TYPE_PALETTE) read_palette();
         if (colour == PNG_COLOR_TYPE_PALETTE || numbers) {
@@ -119,7 +120,9 @@ struct Reading {
         for (std::size_t i = 0; i < colours; ++i) {
             const bool has_alpha = alpha && i < static_cast<std::size_t>(with_alpha);
             unsigned char* const rgba = palette.data() + 4 * i;
-            rgba[0] = list[i].red, rgba[1] = list[i].green, rgba[2] = list[i].blue;
+            rgba[0] = list[i].red;
+            rgba[1] = list[i].green;
+            rgba[2] = list[i].blue;
             rgba[3] = has_alpha ? alpha[i] : static_cast<unsigned char>(255);
         }
     }
@@ -153,9 +156,9 @@ Image decode(const std::string& path, const std::string& file, const std::string
     const std::uint32_t width = big_endian(file, 16), height = big_endian(file, 20);
     if (width == 0 || height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
     // Room for four channels, because a palette may hide them.
-    if (std::uint64_t{width} * height > most_png_bytes / 4)
+    if (std::uint64_t{width} * height > max_png_bytes / 4)
         throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the most that is read here", path, width,
-                                     height, most_png_bytes / 4));
+                                     height, max_png_bytes / 4));
 
     const bool numbers = !numbers_of.empty();
     Reading r(file, numbers);
@@ -199,13 +202,13 @@ Image decode(const std::string& path, const std::string& file, const std::string
 } // namespace
 
 Image read_png(const std::string& path) try {
-    return decode(path, content_of(path, 2 * most_png_bytes));
+    return decode(path, content_of(path, 2 * max_png_bytes));
 } catch (const std::bad_alloc&) {
     throw cannot_read(path, "there is not enough main memory");
 }
 
 Image read_png_numbers(const std::string& path, const std::string& of) try {
-    return decode(path, content_of(path, 2 * most_png_bytes), of);
+    return decode(path, content_of(path, 2 * max_png_bytes), of);
 } catch (const std::bad_alloc&) {
     throw cannot_read(path, "there is not enough main memory");
 }
@@ -229,9 +232,9 @@ std::string encoded_png(const Image& image) {
 void write_png(OutputFile& file, const Image& image) {
     if (image.bytes() == 0)
         throw UsageError(fmt::format("{}: an image without pixels cannot be a PNG file", file.path()));
-    if (image.bytes() > most_png_bytes)
+    if (image.bytes() > max_png_bytes)
         throw UsageError(fmt::format("{}: {} bytes of pixels are too many; {} is the most that is written here",
-                                     file.path(), image.bytes(), most_png_bytes));
+                                     file.path(), image.bytes(), max_png_bytes));
     file.write(encoded_png(image));
 }
 

@@ -52,8 +52,8 @@ std::size_t sort_row(std::int32_t* column, T* value, std::size_t length,
 
 /// Refuses a format that pads too much. A million slots are always allowed.
 /// @param how what the format does to the matrix, for the message
-void check_padding(const std::string& how, double slots, std::size_t nonzeros, double most_padding) {
-    if (slots > 1e6 && slots > most_padding * static_cast<double>(nonzeros))
+void check_padding(const std::string& how, double slots, std::size_t nonzeros, double max_padding) {
+    if (slots > 1e6 && slots > max_padding * static_cast<double>(nonzeros))
         throw Unsupported(
             fmt::format("{}: {:.3g} slots for {:.3g} non-zeros", how, slots, static_cast<double>(nonzeros)));
 }
@@ -220,19 +220,19 @@ template <class T> Csc<T> to_csc(const Csr<T>& m) {
     return csc;
 }
 
-template <class T> Ell<T> to_ell(const Csr<T>& m, double most_padding) {
+template <class T> Ell<T> to_ell(const Csr<T>& m, double max_padding) {
     const std::size_t width = rows_longer_than(m).size();
     const double slots = static_cast<double>(m.rows) * static_cast<double>(width);
-    check_padding(fmt::format("ELL pads {} rows to the longest, {}", m.rows, width), slots, m.nonzeros(), most_padding);
+    check_padding(fmt::format("ELL pads {} rows to the longest, {}", m.rows, width), slots, m.nonzeros(), max_padding);
     check_fits("ELL", slots * (sizeof(T) + 4.0));
     return ell_of_width(m, width);
 }
 
-template <class T> Dia<T> to_dia(const Csr<T>& m, double most_padding) {
+template <class T> Dia<T> to_dia(const Csr<T>& m, double max_padding) {
     Dia<T> dia{m.rows, m.columns, diagonals_of(m), {}};
     const std::size_t diagonals = dia.offset.size();
     check_padding(fmt::format("DIA stores {} diagonals of {} rows in full", diagonals, m.rows),
-                  static_cast<double>(m.rows) * static_cast<double>(diagonals), m.nonzeros(), most_padding);
+                  static_cast<double>(m.rows) * static_cast<double>(diagonals), m.nonzeros(), max_padding);
     check_fits("DIA", dia_bytes_of<T>(m.rows, diagonals));
     dia.value.resize(m.rows * diagonals);
     for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {

@@ -33,9 +33,9 @@ template void check_structure(const Csr<float>&);
 template void check_structure(const Csr<double>&);
 
 template <class T> std::vector<std::int32_t> narrow_offsets(const Csr<T>& m) {
-    if (m.row_start.back() > most_narrow_offset)
+    if (m.row_start.back() > max_narrow_offset)
         throw Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
-                                      m.row_start.back(), most_narrow_offset));
+                                      m.row_start.back(), max_narrow_offset));
     return {m.row_start.begin(), m.row_start.end()};
 }
 

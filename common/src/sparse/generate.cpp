@@ -311,13 +311,17 @@ Recipe parse_recipe(const std::string& description) {
         const auto n = sizes(words[1], 3);
         if (n.size() == 1) throw wrong("give two sizes or three");
         double masses = 1;
-        for (std::size_t d = 0; d < n.size(); ++d) r.n[d] = n[d], masses *= static_cast<double>(n[d]);
+        for (std::size_t d = 0; d < n.size(); ++d) {
+            r.n[d] = n[d];
+            masses *= static_cast<double>(n[d]);
+        }
         const std::size_t most = max_sparse_order / (r.n[2] > 1 ? 3 : 2); // a row for each direction
         if (masses > static_cast<double>(most)) throw wrong(fmt::format("at most {} masses are possible", most));
     } else if (r.kind == "random") {
         parameters(2, 2);
         const auto n = sizes(words[1], 2);
-        r.n[0] = n[0], r.n[1] = n.back();
+        r.n[0] = n[0];
+        r.n[1] = n.back();
         const std::vector<std::string> range = split(words[2], '-');
         if (range.size() > 2) throw wrong("'" + words[2] + "' is no range of lengths");
         r.least = static_cast<std::size_t>(parse_size(range[0], what));
@@ -327,7 +331,8 @@ Recipe parse_recipe(const std::string& description) {
     } else if (r.kind == "powerlaw") {
         parameters(2, 3);
         const auto n = sizes(words[1], 2);
-        r.n[0] = n[0], r.n[1] = n.back();
+        r.n[0] = n[0];
+        r.n[1] = n.back();
         r.mean = number(words[2]);
         if (!(r.mean >= 0 && r.mean <= static_cast<double>(r.n[1])))
             throw wrong(fmt::format("rows of {} columns cannot have {} non-zeros on average", r.n[1], r.mean));

@@ -53,7 +53,7 @@ enum Duty : unsigned { copies = workers, publishes, finds_prefixes, warps_with_d
 constexpr unsigned threads_with_duties = warps_with_duties * 32;
 constexpr unsigned stages = 6; // tiles in shared memory
 constexpr unsigned thread_vectors = 9;
-constexpr unsigned most_blocks = 160;                                       // a warp reads this many sums at once
+constexpr unsigned max_blocks = 160;                                        // a warp reads this many sums at once
 template <class T> constexpr unsigned part = width<T>* thread_vectors * 32; // elements of a warp
 template <class T> constexpr unsigned stage_size = workers* part<T>;        // elements of a tile
 
@@ -133,10 +133,10 @@ template <class T> __device__ void copy_tiles(Stages<T>& s, BlockTiles<T> tiles,
 }
 
 /// The sum of the tiles begin ... end - 1, in all lanes. Waits until each has been published.
-/// @pre end - begin <= most_blocks, and all 32 lanes of a warp call it
+/// @pre end - begin <= max_blocks, and all 32 lanes of a warp call it
 template <class T> __device__ T sum_of_tiles(const TileStates<T>& states, unsigned begin, unsigned end, unsigned lane) {
-    static_assert(most_blocks % 32 == 0);
-    constexpr unsigned tiles_per_lane = most_blocks / 32; // lane l has tiles begin + l, begin + 32 + l, ...
+    static_assert(max_blocks % 32 == 0);
+    constexpr unsigned tiles_per_lane = max_blocks / 32; // lane l has tiles begin + l, begin + 32 + l, ...
     TileState<T> state[tiles_per_lane];
     bool waiting = true;
     while (waiting) {
@@ -252,7 +252,7 @@ __device__ void add_and_scan(Stages<T>& s, BlockTiles<T> tiles, unsigned warp, u
 
 } // namespace
 
-/// A cooperative launch of at most most_blocks blocks, and no more than there are tiles; any n. `a` and `out` start at
+/// A cooperative launch of at most max_blocks blocks, and no more than there are tiles; any n. `a` and `out` start at
 /// multiples of 16 bytes. The states are cleared before every launch. Dynamic shared memory: Stages<T>.
 template <class T, bool inclusive>
 __global__ void __launch_bounds__(threads_with_duties, 1)
@@ -296,7 +296,7 @@ template <class T> void cuda_scan_warp_duties(const ScanProblem<T>& p, Prefixes<
     const gpulab::DeviceBuffer<T> a(p.a);
     gpulab::DeviceBuffer<T> result(p.size());
     const unsigned tiles = gpulab::grid_size(p.size(), stage_size<T>);
-    const unsigned most = std::min(most_blocks, gpulab::resident_blocks(kernel, threads_with_duties, shared_bytes));
+    const unsigned most = std::min(max_blocks, gpulab::resident_blocks(kernel, threads_with_duties, shared_bytes));
     const unsigned blocks = std::min(tiles, most);
     gpulab::DeviceBuffer<Word> words(TileStates<T>::size(tiles));
     const TileStates<T> states{words.data()};

@@ -31,7 +31,7 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
         gpulab::enqueue(queue, second, local_size, local_size, events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    const std::size_t grid = most_groups() * local_size * width;
+    const std::size_t grid = max_groups() * local_size * width;
     watch.tile(local_size * width);
     watch.tile(grid);
     watch.tile(4 * grid); // four loads at a time

@@ -20,14 +20,14 @@ constexpr std::size_t block = 4096; // elements added up at a time
 template <class T> void opencl_cpu_ranges(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::ClBuffer<T> a(p.a);
     const std::size_t items =
-        std::clamp<std::size_t>(gpulab::ceil_div(p.size(), block), 1, most_groups()); // eight for each core
+        std::clamp<std::size_t>(gpulab::ceil_div(p.size(), block), 1, max_groups()); // eight for each core
     const std::size_t each = gpulab::round_up(gpulab::ceil_div(p.size(), items), block);
     gpulab::ClBuffer<T> sums(items);
     cl::Kernel kernel = gpulab::opencl_kernel(cpu_ranges_cl, "ranges", gpulab::real_option<T>());
     gpulab::set_args(kernel, a.data(), cl_ulong{p.size()}, cl_ulong{each}, cl_ulong{block}, sums.data());
     watch.tile(block);
     watch.tile(32); // elements of a step
-    watch.tile(block * most_groups());
+    watch.tile(block * max_groups());
     sum[0] = sum_of_groups(kernel, sums, watch, 1);
 }
 

@@ -28,20 +28,20 @@ template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
     return kernel;
 }
 
-/// Replaces the number of work-groups of most_groups(), unless it is 0. For tests that join many groups' sums on a
+/// Replaces the number of work-groups of max_groups(), unless it is 0. For tests that join many groups' sums on a
 /// device with few compute units.
-inline std::size_t wished_groups = 0;
+inline std::size_t groups_override = 0;
 
 /// Work-groups that keep the device busy: eight per compute unit.
-inline std::size_t most_groups() {
-    return wished_groups > 0 ? wished_groups
-                             : 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
+inline std::size_t max_groups() {
+    return groups_override > 0 ? groups_override
+                               : 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
 }
 
 /// The same, or fewer when there are not enough elements for all items.
 inline std::size_t group_count(std::size_t items) {
-    gpulab::note_cut(most_groups() * local_size);
-    return std::min<std::size_t>(gpulab::grid_size(items, local_size), most_groups());
+    gpulab::note_cut(max_groups() * local_size);
+    return std::min<std::size_t>(gpulab::grid_size(items, local_size), max_groups());
 }
 
 /// As opencl_tree_interleaved: one work-item for each element, and round after round over the groups' sums.

@@ -29,7 +29,7 @@ template <class T> __global__ void grid_as_printed_kernel(const T* a, const T* b
 template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    watch.tile(16, "m").tile(16, "n").tile(most_blocks_y * 16, "n");
+    watch.tile(16, "m").tile(16, "n").tile(max_blocks_y * 16, "n");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -33,7 +33,7 @@ template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int
 template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    watch.tile(16, "m").tile(16, "n").tile(most_blocks_y * 16, "m");
+    watch.tile(16, "m").tile(16, "n").tile(max_blocks_y * 16, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

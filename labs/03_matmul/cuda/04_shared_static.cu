@@ -49,7 +49,7 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
 template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    watch.tile(TILE, "m").tile(TILE, "k").tile(TILE, "n").tile(most_blocks_y * TILE, "m");
+    watch.tile(TILE, "m").tile(TILE, "k").tile(TILE, "n").tile(max_blocks_y * TILE, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

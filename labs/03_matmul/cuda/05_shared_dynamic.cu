@@ -50,7 +50,7 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     const std::size_t shared = sizeof(T) * (tile.rows + tile.columns) * tile.depth;
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
     watch.tile(tile.rows, "m").tile(tile.depth, "k").tile(tile.columns, "n");
-    watch.tile(most_blocks_y * tile.rows, "m");
+    watch.tile(max_blocks_y * tile.rows, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

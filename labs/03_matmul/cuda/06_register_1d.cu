@@ -19,8 +19,8 @@ namespace {
 
 constexpr int side = 64;                    // of the square of C that a block computes
 constexpr int depth = 8;                    // columns of A and rows of B in a tile
-constexpr int each = 8;                     // rows per thread
-constexpr int threads = side * side / each; // 512: one element of each tile per thread
+constexpr int per_thread = 8;                     // rows per thread
+constexpr int threads = side * side / per_thread; // 512: one element of each tile per thread
 static_assert(threads == side * depth);
 
 } // namespace
@@ -32,10 +32,10 @@ __global__ void __launch_bounds__(threads)
     __shared__ float b_tile[depth][side];
     const int t = threadIdx.x;
     const int row = block_y() * side, column = block_x() * side;
-    const int x = t % side, y = t / side * each; // this thread's column and first row within the block
+    const int x = t % side, y = t / side * per_thread; // this thread's column and first row within the block
     const int a_row = t / depth, a_column = t % depth, b_row = t / side, b_column = t % side; // what it loads
 
-    float sum[each] = {};
+    float sum[per_thread] = {};
     for (int l0 = 0; l0 < k; l0 += depth) {
         a_tile[a_row][a_column] =
             row + a_row < m && l0 + a_column < k ? a[std::size_t(row + a_row) * k + l0 + a_column] : 0;
@@ -47,12 +47,12 @@ __global__ void __launch_bounds__(threads)
         for (int l = 0; l < depth; ++l) {
             const float right = b_tile[l][x];
 #pragma unroll
-            for (int i = 0; i < each; ++i) sum[i] += a_tile[y + i][l] * right;
+            for (int i = 0; i < per_thread; ++i) sum[i] += a_tile[y + i][l] * right;
         }
         __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
-    for (int i = 0; i < each; ++i)
+    for (int i = 0; i < per_thread; ++i)
         if (row + y + i < m && column + x < n) c[std::size_t(row + y + i) * n + column + x] = sum[i];
 }
 
@@ -60,7 +60,7 @@ void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watc
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
-    watch.tile(each, "m").tile(most_blocks_y * side, "m");
+    watch.tile(per_thread, "m").tile(max_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

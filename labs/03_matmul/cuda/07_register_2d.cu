@@ -27,8 +27,8 @@ namespace {
 
 constexpr int side = 128; // of the square of C that a block computes
 constexpr int depth = 8;  // columns of A and rows of B in a tile
-constexpr int each = 8;   // rows and columns per thread
-constexpr int span = side / each;
+constexpr int per_thread = 8;   // rows and columns per thread
+constexpr int span = side / per_thread;
 constexpr int threads = span * span;
 static_assert(side % (threads / depth) == 0 && depth % (threads / side) == 0, "the tiles in whole rounds of loads");
 
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads, resident)
     const int x = t % span, y = t / span;
     const int a_row = t / depth, a_column = t % depth, b_row = t / side, b_column = t % side; // the first it loads
 
-    float sum[each][each] = {};
+    float sum[per_thread][per_thread] = {};
     for (int l0 = 0; l0 < k; l0 += depth) {
 #pragma unroll
         for (int e = 0; e < side; e += threads / depth) {
@@ -62,22 +62,22 @@ __global__ void __launch_bounds__(threads, resident)
 
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
-            float left[each], right[each];
+            float left[per_thread], right[per_thread];
 #pragma unroll
-            for (int i = 0; i < each; ++i) left[i] = a_tile[y + span * i][l];
+            for (int i = 0; i < per_thread; ++i) left[i] = a_tile[y + span * i][l];
 #pragma unroll
-            for (int j = 0; j < each; ++j) right[j] = b_tile[l][x + span * j];
+            for (int j = 0; j < per_thread; ++j) right[j] = b_tile[l][x + span * j];
 #pragma unroll
-            for (int i = 0; i < each; ++i)
+            for (int i = 0; i < per_thread; ++i)
 #pragma unroll
-                for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
+                for (int j = 0; j < per_thread; ++j) sum[i][j] += left[i] * right[j];
         }
         __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
-    for (int i = 0; i < each; ++i)
+    for (int i = 0; i < per_thread; ++i)
 #pragma unroll
-        for (int j = 0; j < each; ++j) {
+        for (int j = 0; j < per_thread; ++j) {
             const int r = row + y + span * i, s = column + x + span * j;
             if (r < m && s < n) c[std::size_t(r) * n + s] = sum[i][j];
         }
@@ -87,7 +87,7 @@ template <int resident> void multiply(const Problem<float>& p, Output<float>& c,
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
-    watch.tile(span, "m").tile(span, "n").tile(most_blocks_y * side, "m");
+    watch.tile(span, "m").tile(span, "n").tile(max_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

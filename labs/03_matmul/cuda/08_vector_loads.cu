@@ -20,11 +20,11 @@ namespace {
 
 constexpr int side = 128; // of the square of C that a block computes
 constexpr int depth = 8;  // columns of A and rows of B in a tile
-constexpr int each = 8;   // rows and columns per thread
+constexpr int per_thread = 8;   // rows and columns per thread
 constexpr int half = side / 2;
-constexpr int threads = (side / each) * (side / each);
+constexpr int threads = (side / per_thread) * (side / per_thread);
 constexpr int pitch = side + 4; // of A's transposed tile: a multiple of 4 for float4, not of 32 for the banks
-static_assert(threads * 4 == side * depth, "one float4 of each tile per thread");
+static_assert(threads * 4 == side * depth, "one float4 of per_thread tile per thread");
 
 /// Four neighbours of a row, from index `first` of `length`; zeros beyond the end. @tparam vector one 16-byte load
 template <bool vector> __device__ float4 load4(const float* row, int first, int length, bool inside) {
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(threads, 2)
     const int a_row = t / 2, a_column = t % 2 * 4;   // the float4 of A that this thread loads
     const int b_row = t / 32, b_column = t % 32 * 4; // and of B
 
-    alignas(16) float sum[each][each] = {}; // stored as float4
+    alignas(16) float sum[per_thread][per_thread] = {}; // stored as float4
     for (int l0 = 0; l0 < k; l0 += depth) {
         const float4 four = load4<a_vector>(a + std::size_t(row + a_row) * k, l0 + a_column, k, row + a_row < m);
         a_tile[a_column + 0][a_row] = four.x;
@@ -62,24 +62,24 @@ __global__ void __launch_bounds__(threads, 2)
 
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
-            alignas(16) float left[each], right[each]; // loaded as float4
+            alignas(16) float left[per_thread], right[per_thread]; // loaded as float4
             *reinterpret_cast<float4*>(&left[0]) = *reinterpret_cast<const float4*>(&a_tile[l][y]);
             *reinterpret_cast<float4*>(&left[4]) = *reinterpret_cast<const float4*>(&a_tile[l][half + y]);
             *reinterpret_cast<float4*>(&right[0]) = *reinterpret_cast<const float4*>(&b_tile[l][x]);
             *reinterpret_cast<float4*>(&right[4]) = *reinterpret_cast<const float4*>(&b_tile[l][half + x]);
 #pragma unroll
-            for (int i = 0; i < each; ++i)
+            for (int i = 0; i < per_thread; ++i)
 #pragma unroll
-                for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
+                for (int j = 0; j < per_thread; ++j) sum[i][j] += left[i] * right[j];
         }
         __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
+    for (int i = 0; i < per_thread; ++i) {
         const int r = row + i / 4 * half + y + i % 4;
         if (r >= m) continue;
 #pragma unroll
-        for (int j = 0; j < each; j += 4) {
+        for (int j = 0; j < per_thread; j += 4) {
             const int s = column + j / 4 * half + x;
             float* const to = c + std::size_t(r) * n + s;
             if (b_vector && s < n) *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(&sum[i][j]);
@@ -98,7 +98,7 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
                                  : (b_vector ? vector_loads_kernel<false, true> : vector_loads_kernel<false, false>);
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
     watch.tile(half, "m").tile(half, "n").tile(4, "m").tile(4, "k").tile(4, "n");
-    watch.tile(most_blocks_y * side, "m");
+    watch.tile(max_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

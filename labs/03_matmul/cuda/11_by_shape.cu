@@ -62,7 +62,7 @@ void multiply_as_chosen(const Problem<float>& p, Output<float>& c, Stopwatch& wa
             if (!prepare_warp_tile<G>()) throw gpulab::Unsupported("needs 49 KiB of shared memory per block");
             name_tiles<G>(watch);
         });
-    else watch.tile(few, "m").tile(few, "n").tile(32, "n").tile(128, "n").tile(few_k, "k");
+    else watch.tile(few, "m").tile(few, "n").tile(32, "n").tile(128, "n").tile(min_k, "k");
     if (parts > 1) watch.tile(choice.part, "k");
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
@@ -72,9 +72,9 @@ void multiply_as_chosen(const Problem<float>& p, Output<float>& c, Stopwatch& wa
         watch,
         [&](cudaStream_t stream) {
             if (p.size() == 0) return;
-            if (choice.way == Way::few_columns) launch_few_columns(a.data(), b.data(), target, p.m, p.k, p.n, stream);
-            else if (choice.way == Way::few_rows)
-                launch_few_rows(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts, stream);
+            if (choice.way == Way::thin_columns) launch_thin_columns(a.data(), b.data(), target, p.m, p.k, p.n, stream);
+            else if (choice.way == Way::thin_rows)
+                launch_thin_rows(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts, stream);
             else
                 with_tile(choice, [&]<class G>(G) {
                     launch_warp_tile<G>(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts,

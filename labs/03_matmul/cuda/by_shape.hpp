@@ -28,12 +28,12 @@ inline constexpr CostOfTile tiles_by_shape[] = {{128, 256, 1, 1.18, 0, 24, 150},
 
 inline constexpr std::size_t part_unit = 32; ///< all kernels go through k in steps that divide this
 inline constexpr std::size_t few = 8;        ///< rows or columns of C for which there are kernels without tiles
-inline constexpr std::size_t few_k = 256;    ///< the least k for which they are worth while
+inline constexpr std::size_t min_k = 256;    ///< the least k for which they are worth while
 
 /// How to compute a product.
 struct ByShape {
     /// Tiles of C, or, where C has few rows or columns, every element of the larger matrix once.
-    enum class Way { tiles, few_rows, few_columns };
+    enum class Way { tiles, thin_rows, thin_columns };
     Way way = Way::tiles;
     std::size_t tile = 0;         ///< of tiles_by_shape
     bool vector = false;          ///< whether rows of B and C can be moved in 16-byte pieces
@@ -75,13 +75,13 @@ inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std:
                                bool large_fits = true) {
     using gpulab::ceil_div;
     ByShape best{.vector = n % 4 == 0};
-    if (n <= few && k >= few_k) {
-        best.way = ByShape::Way::few_columns;
+    if (n <= few && k >= min_k) {
+        best.way = ByShape::Way::thin_columns;
         best.cut(k, 1);
         return best;
     }
-    if (m <= few && k >= few_k) { // a block has 32 lanes side by side; four blocks for each multiprocessor
-        best.way = ByShape::Way::few_rows;
+    if (m <= few && k >= min_k) { // a block has 32 lanes side by side; four blocks for each multiprocessor
+        best.way = ByShape::Way::thin_rows;
         const std::size_t blocks = ceil_div(n, best.vector ? 128 : 32);
         best.cut(k, std::clamp<std::size_t>(4 * multiprocessors / std::max<std::size_t>(blocks, 1), 1, k / 64));
         return best;

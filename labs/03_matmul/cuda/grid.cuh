@@ -10,7 +10,7 @@
 namespace matmul {
 
 /// The most blocks that a grid has along y.
-inline constexpr std::size_t most_blocks_y = 65535;
+inline constexpr std::size_t max_blocks_y = 65535;
 
 /// The grid whose tiles of x_tile by y_tile cover x_size by y_size; a kernel reads its place from block_x() and
 /// block_y().
@@ -20,7 +20,7 @@ inline constexpr std::size_t most_blocks_y = 65535;
 /// @pre both sizes > 0
 inline dim3 tile_grid(std::size_t x_size, unsigned x_tile, std::size_t y_size, unsigned y_tile) {
     const std::size_t y_blocks = gpulab::ceil_div(y_size, y_tile);
-    const std::size_t layers = gpulab::ceil_div(y_blocks, most_blocks_y);
+    const std::size_t layers = gpulab::ceil_div(y_blocks, max_blocks_y);
     return {gpulab::grid_size(x_size, x_tile), static_cast<unsigned>(gpulab::ceil_div(y_blocks, layers)),
             static_cast<unsigned>(layers)};
 }

@@ -10,15 +10,15 @@
 namespace matmul {
 
 inline constexpr int thin_threads = 256, thin_warps = thin_threads / 32;
-inline constexpr int rows_of_block = 4; ///< of A and C, in few_columns_kernel
+inline constexpr int rows_of_block = 4; ///< of A and C, in thin_columns_kernel
 
 /// C has at most `rows` rows. A block computes 32 * width columns of it, a lane `width` neighbouring ones. The warps of
 /// the block share k: each takes one row of B at a time. Block (x, y) takes part y of k, which has `part` rows of B,
 /// and writes its sums to C number y: there are as many as k has parts.
 template <int rows, int width>
 __global__ void __launch_bounds__(thin_threads)
-    few_rows_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
-                    int n, int part) {
+    thin_rows_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
+                     int n, int part) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, j = (blockIdx.x * 32 + lane) * width;
     const int begin = blockIdx.y * part, end = min(k - begin, part) + begin;
     float sum[rows][width] = {};
@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(thin_threads)
 /// t + 256, ... of each of the four rows of A.
 template <int columns>
 __global__ void __launch_bounds__(thin_threads)
-    few_columns_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
-                       int n) {
+    thin_columns_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
+                        int n) {
     const int t = threadIdx.x, row = blockIdx.x * rows_of_block;
     float sum[rows_of_block][columns] = {};
 #pragma unroll 2
@@ -89,15 +89,15 @@ __global__ void __launch_bounds__(thin_threads)
     c[std::size_t(row + i) * n + j] = all;
 }
 
-/// Launches few_rows_kernel over all of C. @pre 0 < m <= 8, n > 0; 4 divides n where vector is true
-inline void launch_few_rows(const float* a, const float* b, float* c, int m, int k, int n, bool vector, int part,
-                            int parts, cudaStream_t stream) {
+/// Launches thin_rows_kernel over all of C. @pre 0 < m <= 8, n > 0; 4 divides n where vector is true
+inline void launch_thin_rows(const float* a, const float* b, float* c, int m, int k, int n, bool vector, int part,
+                             int parts, cudaStream_t stream) {
     const auto launch = [&](auto kernel, int width) {
         const dim3 blocks(gpulab::ceil_div(n, 32 * width), parts);
         kernel<<<blocks, thin_threads, 0, stream>>>(a, b, c, m, k, n, part);
     };
     const auto with_rows = [&]<int rows>() {
-        vector ? launch(few_rows_kernel<rows, 4>, 4) : launch(few_rows_kernel<rows, 1>, 1);
+        vector ? launch(thin_rows_kernel<rows, 4>, 4) : launch(thin_rows_kernel<rows, 1>, 1);
     };
     if (m == 1) with_rows.operator()<1>();
     else if (m == 2) with_rows.operator()<2>();
@@ -105,12 +105,12 @@ inline void launch_few_rows(const float* a, const float* b, float* c, int m, int
     else with_rows.operator()<8>();
 }
 
-/// Launches few_columns_kernel over all of C. @pre 0 < n <= 8, m > 0
-inline void launch_few_columns(const float* a, const float* b, float* c, int m, int k, int n, cudaStream_t stream) {
-    const auto kernel = n == 1   ? few_columns_kernel<1>
-                        : n == 2 ? few_columns_kernel<2>
-                        : n <= 4 ? few_columns_kernel<4>
-                                 : few_columns_kernel<8>;
+/// Launches thin_columns_kernel over all of C. @pre 0 < n <= 8, m > 0
+inline void launch_thin_columns(const float* a, const float* b, float* c, int m, int k, int n, cudaStream_t stream) {
+    const auto kernel = n == 1   ? thin_columns_kernel<1>
+                        : n == 2 ? thin_columns_kernel<2>
+                        : n <= 4 ? thin_columns_kernel<4>
+                                 : thin_columns_kernel<8>;
     kernel<<<gpulab::ceil_div(m, rows_of_block), thin_threads, 0, stream>>>(a, b, c, m, k, n);
 }
 

@@ -41,8 +41,8 @@ namespace {
 constexpr int unroll = 2; // chunks whose loads a warp has in flight together
 /// Shared memory of a block for the sums. The rest of the multiprocessor's 256 KiB is its L1 cache, which is needed as
 /// well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
-constexpr std::size_t most_sum_bytes = 131 * 1024;
-static_assert(most_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
+constexpr std::size_t max_sum_bytes = 131 * 1024;
+static_assert(max_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
 
 /// The four entries of a lane in one chunk.
 template <class T> struct Entries {
@@ -125,20 +125,20 @@ __global__ void __launch_bounds__(bins_threads) bins_kernel(BinsView<T> a, const
 }
 
 template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    int device = 0, most_shared = 0;
+    int device = 0, max_shared = 0;
     CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    const std::size_t sum_bytes = std::min(static_cast<std::size_t>(most_shared), most_sum_bytes);
-    const std::size_t most_slots = sum_bytes / sizeof(T), multiprocessors = gpulab::multiprocessor_count();
+    CUDA_CHECK(cudaDeviceGetAttribute(&max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    const std::size_t sum_bytes = std::min(static_cast<std::size_t>(max_shared), max_sum_bytes);
+    const std::size_t max_slots = sum_bytes / sizeof(T), multiprocessors = gpulab::multiprocessor_count();
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
     watch.tile(chunk, "nnz");
     watch.tile(multiprocessors * (bins_threads / 32) * unroll * chunk, "nnz"); // in flight together
-    watch.tile(most_per_slot, "row length");
+    watch.tile(max_per_slot, "row length");
     watch.tile(slot_lanes, "row length");
     watch.tile(window, "columns");
-    watch.tile(multiprocessors * most_slots, "sums"); // of one bin per multiprocessor
-    watch.tile(least_work, "items");                  // rows and non-zeros together
+    watch.tile(multiprocessors * max_slots, "sums"); // of one bin per multiprocessor
+    watch.tile(min_work, "items");                   // rows and non-zeros together
     watch.tile(scan_tile, "rows");
     if (p.matrix.nonzeros() == 0) { // y is zero; there are no bins, perhaps no columns
         gpulab::watch_stream(
@@ -148,13 +148,13 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
         return;
     }
 
-    const Extent extent = extent_of(p.matrix, multiprocessors, most_slots);
+    const Extent extent = extent_of(p.matrix, multiprocessors, max_slots);
     const DeviceProblem<T> a(p);
     std::optional<Bins<T>> sorted;
     watch.prepare([&] { sorted.emplace(sort_into_bins(a, extent)); });
     const Bins<T>& b = *sorted;
     const auto kernel = bins_kernel<T>;
-    const std::size_t shared = b.most_slots * sizeof(T);
+    const std::size_t shared = b.max_slots * sizeof(T);
     allow_shared_bytes(kernel, shared);
     gpulab::watch_stream(
         watch,

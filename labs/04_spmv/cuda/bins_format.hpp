@@ -20,7 +20,7 @@ inline constexpr unsigned bins_threads = 1024;
 inline constexpr int chunk = 128;                // entries: four for each lane of a warp
 inline constexpr int window_bits = 16;           // an entry has 16 bits for its column
 inline constexpr int window = 1 << window_bits;  // columns
-inline constexpr int most_per_slot = 512;        // entries added up in one slot
+inline constexpr int max_per_slot = 512;         // entries added up in one slot
 inline constexpr std::uint32_t no_slot = 0xFFFF; // of the padding at the end of a chunk
 
 /// The sorted matrix, as a kernel gets it.
@@ -40,8 +40,8 @@ template <class T> struct Bins {
     gpulab::DeviceBuffer<std::uint32_t> place;
     gpulab::DeviceBuffer<T> value;
     int windows;
-    std::size_t most_slots; ///< of a bin
-    bool shared_rows;       ///< some row has several slots
+    std::size_t max_slots; ///< of a bin
+    bool shared_rows;      ///< some row has several slots
 
     BinsView<T> view() const {
         return {first_slot.data(),   row.data(),   first_chunk.data(), windows,

@@ -13,7 +13,7 @@
 namespace spmv {
 
 /// The slots of a row, which share its entries in turn: slot q has entries begin + q, begin + q + slots, ...
-__device__ __forceinline__ int slots_of(int entries) { return max(1, (entries + most_per_slot - 1) / most_per_slot); }
+__device__ __forceinline__ int slots_of(int entries) { return max(1, (entries + max_per_slot - 1) / max_per_slot); }
 
 /// slot_start[i] becomes the number of slots of row i, and 0 for i = rows.
 static __global__ void count_slots_kernel(const int* __restrict__ row_start, int rows, int* slot_start) {
@@ -56,20 +56,20 @@ __device__ inline int slot_after(long long work, const int* row_start, const int
 
 /// Cuts the slots into `ranges` ranges of equal work, and each range into as many bins as its slots need. One block.
 /// @param first_slot of each bin; bins + 1 of them. Bins that are not needed come last, and are empty
-/// @param most_used zero before; becomes the number of slots of the largest bin
+/// @param max_used zero before; becomes the number of slots of the largest bin
 static __global__ void __launch_bounds__(bins_threads)
     cut_kernel(const int* __restrict__ row_start, const int* __restrict__ slot_start, int rows, int ranges,
-               int most_slots, int* first_slot, int bins, int* most_used) {
+               int max_slots, int* first_slot, int bins, int* max_used) {
     const int slots = slot_start[rows], r = static_cast<int>(threadIdx.x);
     const long long work = static_cast<long long>(row_start[rows]) + slots;
     const auto begin_of = [&](int range) {
         return range >= ranges ? slots : slot_after(work / ranges * range, row_start, slot_start, rows);
     };
     const int begin = begin_of(r), end = begin_of(r + 1);
-    const int parts = (end - begin + most_slots - 1) / most_slots;
+    const int parts = (end - begin + max_slots - 1) / max_slots;
     int used = 0;
     const int first = scan_of_block(parts, used);
-    if (parts > 0) atomicMax(most_used, (end - begin + parts - 1) / parts);
+    if (parts > 0) atomicMax(max_used, (end - begin + parts - 1) / parts);
     for (int q = 0; q < parts; ++q)
         first_slot[first + q] = begin + static_cast<int>(static_cast<long long>(end - begin) * q / parts);
     for (int b = used + r; b <= bins; b += bins_threads) first_slot[b] = slots;

@@ -22,7 +22,7 @@
 
 namespace spmv {
 
-inline constexpr std::size_t least_work = 4096; // entries and rows of a bin: small matrices have fewer bins
+inline constexpr std::size_t min_work = 4096; // entries and rows of a bin: small matrices have fewer bins
 
 /// A kernel may have more than 48 KiB of shared memory only when it asks for it.
 template <class Kernel> void allow_shared_bytes(Kernel kernel, std::size_t bytes) {
@@ -38,42 +38,42 @@ inline int last_of(const gpulab::DeviceBuffer<int>& numbers) {
 
 /// How many bins and windows a matrix is cut into.
 struct Extent {
-    int ranges;     ///< of equal work
-    int most_slots; ///< of a bin
-    int slots;      ///< of all bins, at most
-    int bins;       ///< at most: some may be empty
+    int ranges;    ///< of equal work
+    int max_slots; ///< of a bin
+    int slots;     ///< of all bins, at most
+    int bins;      ///< at most: some may be empty
     int windows;
 };
 
 /// @pre there are rows and columns
-template <class T> Extent extent_of(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t most_slots) {
+template <class T> Extent extent_of(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t max_slots) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
-    const std::size_t slots = a.rows + a.nonzeros() / most_per_slot;
-    const std::size_t ranges = std::clamp<std::size_t>((a.nonzeros() + a.rows) / least_work, 1,
+    const std::size_t slots = a.rows + a.nonzeros() / max_per_slot;
+    const std::size_t ranges = std::clamp<std::size_t>((a.nonzeros() + a.rows) / min_work, 1,
                                                        std::min<std::size_t>(multiprocessors, bins_threads));
-    const std::size_t bins = ranges + slots / most_slots, windows = gpulab::ceil_div(a.columns, std::size_t{window});
+    const std::size_t bins = ranges + slots / max_slots, windows = gpulab::ceil_div(a.columns, std::size_t{window});
     if (slots >= most) throw gpulab::Unsupported("there are more sums than 32-bit offsets can count");
     if (bins * windows * chunk > 2 * a.nonzeros() + (1 << 24))
         throw gpulab::Unsupported("the columns lie too far apart: most places of the chunks would be empty");
-    return {static_cast<int>(ranges), static_cast<int>(most_slots), static_cast<int>(slots), static_cast<int>(bins),
+    return {static_cast<int>(ranges), static_cast<int>(max_slots), static_cast<int>(slots), static_cast<int>(bins),
             static_cast<int>(windows)};
 }
 
 /// Sorts a matrix that is in device memory, and waits until it is done.
 template <class T> Bins<T> sort_into_bins(const DeviceProblem<T>& a, const Extent& extent) {
-    const auto [ranges, most_slots, slots, bins, windows] = extent;
+    const auto [ranges, max_slots, slots, bins, windows] = extent;
     const unsigned blocks = static_cast<unsigned>(bins);
 
     gpulab::DeviceBuffer<int> slot_start(static_cast<std::size_t>(a.rows) + 1), row(static_cast<std::size_t>(slots)),
-        first_slot(blocks + std::size_t{1}), most_used(1);
+        first_slot(blocks + std::size_t{1}), max_used(1);
     count_slots_kernel<<<gpulab::grid_size(slot_start.size(), bins_threads), bins_threads>>>(a.row_start.data(), a.rows,
                                                                                              slot_start.data());
     exclusive_scan(slot_start);
     rows_of_slots_kernel<<<gpulab::grid_size(row.size(), bins_threads), bins_threads>>>(slot_start.data(), a.rows,
                                                                                         row.data());
-    CUDA_CHECK(cudaMemset(most_used.data(), 0, most_used.bytes()));
-    cut_kernel<<<1, bins_threads>>>(a.row_start.data(), slot_start.data(), a.rows, ranges, most_slots,
-                                    first_slot.data(), bins, most_used.data());
+    CUDA_CHECK(cudaMemset(max_used.data(), 0, max_used.bytes()));
+    cut_kernel<<<1, bins_threads>>>(a.row_start.data(), slot_start.data(), a.rows, ranges, max_slots, first_slot.data(),
+                                    bins, max_used.data());
     CUDA_CHECK_LAUNCH();
 
     const Cut cut{a.row_start.data(), a.column.data(), slot_start.data(), row.data(), first_slot.data(), windows};
@@ -105,7 +105,7 @@ template <class T> Bins<T> sort_into_bins(const DeviceProblem<T>& a, const Exten
             std::move(place),
             std::move(value),
             windows,
-            static_cast<std::size_t>(last_of(most_used)),
+            static_cast<std::size_t>(last_of(max_used)),
             shared_rows};
 }
 

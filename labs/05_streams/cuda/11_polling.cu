@@ -88,7 +88,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     const gpulab::Stream up, work;
     const unsigned colours = colour_bytes(p.image.channels);
 
-    name_tiles(watch, p, most_polling_blocks(p));
+    name_tiles(watch, p, max_polling_blocks(p));
     watch_passes(watch, out, {}, result.span().first(p.bytes()), [&](CudaRecorder& r) {
         // Both copies are issued before the kernel, so that they cannot queue behind a kernel that waits for them,
         // whatever connection or engine they share.

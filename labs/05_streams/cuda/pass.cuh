@@ -89,11 +89,11 @@ inline void name_tiles(Stopwatch& watch, const Problem& p, std::size_t grid_bloc
 
 /// The most blocks of a kernel that polls: about one per multiprocessor of a large GPU, which is enough for waiting,
 /// and the same number again for every four rounds of work.
-inline std::size_t most_polling_blocks(const Problem& p) { return std::size_t{128} * (1 + p.work / 4); }
+inline std::size_t max_polling_blocks(const Problem& p) { return std::size_t{128} * (1 + p.work / 4); }
 
 /// Blocks for a strip of this many bytes.
 inline unsigned polling_blocks(const Problem& p, std::size_t bytes) {
-    const std::size_t most = most_polling_blocks(p), all = strip_blocks({0, bytes});
+    const std::size_t most = max_polling_blocks(p), all = strip_blocks({0, bytes});
     return static_cast<unsigned>(all < most ? all : most);
 }
 

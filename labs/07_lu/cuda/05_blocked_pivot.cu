@@ -20,7 +20,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most = most_panel_columns;
+constexpr int most = max_panel_columns;
 constexpr int lanes = 32;  // columns of a block, in exchanges and triangular solve
 constexpr int groups = 8;  // rows that a block of these works on at a time
 constexpr int side = 64;   // rows and columns of a block of the update
@@ -163,7 +163,7 @@ void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
 }
 
 void cuda_blocked_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    cuda_blocked_of_width(p, f, watch, most_panel_columns);
+    cuda_blocked_of_width(p, f, watch, max_panel_columns);
 }
 
 } // namespace lu

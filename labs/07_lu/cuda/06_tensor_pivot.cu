@@ -39,10 +39,10 @@ namespace lu {
 
 namespace {
 
-constexpr int side = 64;                  // rows and columns of a block of C
-constexpr int depth = most_panel_columns; // columns of A that fit
-constexpr int part = 16;                  // of them, in a group of copies
-constexpr int threads = 256;              // 2 x 4 warps
+constexpr int side = 64;                 // rows and columns of a block of C
+constexpr int depth = max_panel_columns; // columns of A that fit
+constexpr int part = 16;                 // of them, in a group of copies
+constexpr int threads = 256;             // 2 x 4 warps
 constexpr int warp_rows = 32, warp_columns = 16;
 // Rows in shared memory, padded so that the 16 lanes that load at a time meet all 32 banks once.
 constexpr int a_row = depth + 4, b_row = side + 4;
@@ -201,7 +201,7 @@ void update_tensor(const double* a, const double* b, double* c, int stride, int 
 
 void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     require_tensor_cores();
-    constexpr int width = most_panel_columns;
+    constexpr int width = max_panel_columns;
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;

@@ -28,7 +28,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most_blocks = most_cluster_blocks;
+constexpr int max_blocks = max_cluster_blocks;
 
 /// A row that may become the pivot's: the magnitude of its element in the current column, and its position. A block
 /// that has no rows left has a candidate of magnitude -1.
@@ -89,12 +89,12 @@ __global__ void __launch_bounds__(THREADS) cluster_panel_kernel(DeviceMatrix d, 
         cluster.sync(); // the candidates of all blocks are there
 
         // The best of all blocks; each warp finds it for itself.
-        const int rank = lane % most_blocks;
+        const int rank = lane % max_blocks;
         Candidate other{-1, d.n};
         if (rank < blocks) other = *cluster.map_shared_rank(&of_block[parity], rank);
-        const Candidate pivot = best_of_lanes<most_blocks>(other);
+        const Candidate pivot = best_of_lanes<max_blocks>(other);
         const bool here = rank < blocks && other.position == pivot.position; // true in one lane of each 16
-        const int owner = (__ffs(__ballot_sync(0xffffffffu, here)) - 1) % most_blocks;
+        const int owner = (__ffs(__ballot_sync(0xffffffffu, here)) - 1) % max_blocks;
         // The elements that were moved to the end are finished: nothing is subtracted from them.
         for (int j = t; j < W; j += THREADS)
             pivot_row[j] = j < width - k ? cluster.map_shared_rank(its_row[parity], owner)[j] : 0;
@@ -136,7 +136,7 @@ template <int W, int THREADS> void launch_panel(const DeviceMatrix& d, int k0, i
 
 /// How many columns of a panel with this number of rows fit a cluster's registers; 0: too many rows.
 int columns_in_cluster(int rows) {
-    return rows <= most_blocks * 256 ? 64 : rows <= most_blocks * 512 ? 32 : rows <= most_blocks * 1024 ? 16 : 0;
+    return rows <= max_blocks * 256 ? 64 : rows <= max_blocks * 512 ? 32 : rows <= max_blocks * 1024 ? 16 : 0;
 }
 
 } // namespace
@@ -181,7 +181,7 @@ void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int w
 }
 
 void cuda_cluster_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    cuda_cluster_of_width(p, f, watch, most_panel_columns);
+    cuda_cluster_of_width(p, f, watch, max_panel_columns);
 }
 
 } // namespace lu

@@ -39,7 +39,7 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
     const auto end_of_panel = [&](int k0) { return std::min(k0 + columns(n - k0), n); };
     const gpulab::Stream panels(gpulab::Stream::Priority::high);
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
-    const auto end_of_part = [](int s0, int k1) { return std::min(s0 + most_panel_columns, k1); };
+    const auto end_of_part = [](int s0, int k1) { return std::min(s0 + max_panel_columns, k1); };
     // Applies the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right. Part by part it exchanges rows,
     // subtracts what earlier parts contribute to the part's rows of U, and solves for them. Then one product updates
     // all rows below, so the rest of the matrix passes through memory once.
@@ -89,8 +89,8 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
 
 void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     require_clusters();
-    watch.tile(most_panel_columns).tile(256).tile(32);
-    look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, [](int) { return most_panel_columns; });
+    watch.tile(max_panel_columns).tile(256).tile(32);
+    look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, [](int) { return max_panel_columns; });
 }
 
 } // namespace lu

@@ -33,7 +33,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most_blocks = most_cluster_blocks;
+constexpr int max_blocks = max_cluster_blocks;
 
 #if __CUDA_ARCH__ >= 900
 /// Exchanges rows, that is, their positions, and computes the column of L, also in l: 0 for a row that is finished.
@@ -152,13 +152,13 @@ void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream)
 
 void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
     const int n = d.n, rows = n - k0;
-    if (rows > most_blocks * 1024) return factorise_columns(d, k0, k1, stream);
-    if (rows <= most_block_rows) return factorise_panel_in_block(d, k0, k1, stream);
-    const int width = rows <= most_blocks * 512 ? 32 : 16;
+    if (rows > max_blocks * 1024) return factorise_columns(d, k0, k1, stream);
+    if (rows <= max_block_rows) return factorise_panel_in_block(d, k0, k1, stream);
+    const int width = rows <= max_blocks * 512 ? 32 : 16;
     for (int j0 = k0; j0 < k1; j0 += width) {
         const int j1 = std::min(j0 + width, k1);
-        if (n - j0 <= most_blocks * 128) launch_panel<32, 128, 1>(d, j0, j1 - j0, stream);
-        else if (n - j0 <= most_blocks * 256) launch_panel<32, 256, 1>(d, j0, j1 - j0, stream);
+        if (n - j0 <= max_blocks * 128) launch_panel<32, 128, 1>(d, j0, j1 - j0, stream);
+        else if (n - j0 <= max_blocks * 256) launch_panel<32, 256, 1>(d, j0, j1 - j0, stream);
         else if (width == 32) launch_panel<32, 256, 2>(d, j0, j1 - j0, stream);
         else launch_panel<16, 256, 4>(d, j0, j1 - j0, stream);
         exchange_and_solve(d, j0, j1, k0, j0, stream);
@@ -172,15 +172,15 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
 /// wider panel saves it passes through memory. While 257 to 2048 rows are left, the panels take longer, and each step
 /// of a panel updates all of its columns: half as many. One block takes 64 again.
 int columns_of_panel(int rows_left) {
-    if (rows_left > 4096) return 4 * most_panel_columns;
-    return rows_left > 2048 || rows_left <= most_block_rows ? most_panel_columns : most_panel_columns / 2;
+    if (rows_left > 4096) return 4 * max_panel_columns;
+    return rows_left > 2048 || rows_left <= max_block_rows ? max_panel_columns : max_panel_columns / 2;
 }
 
 } // namespace
 
 void cuda_critical_path_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     gpulab::require_built_for(message_panel_kernel<32, 128, 1>, 90);
-    watch.tile(most_panel_columns).tile(32).tile(128).tile(256);
+    watch.tile(max_panel_columns).tile(32).tile(128).tile(256);
     look_ahead(p, f, watch, factorise_panel, exchange_and_solve, columns_of_panel);
 }
 

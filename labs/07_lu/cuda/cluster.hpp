@@ -11,10 +11,10 @@
 namespace lu {
 
 /// The most blocks of a cluster. More than 8 must be allowed for each kernel.
-inline constexpr int most_cluster_blocks = 16;
+inline constexpr int max_cluster_blocks = 16;
 
 /// Launches a kernel with one cluster: as many blocks as it takes for all rows, rounded up to a power of two.
-/// @pre rows <= most_cluster_blocks * rows_of_block
+/// @pre rows <= max_cluster_blocks * rows_of_block
 /// @throws gpulab::Unsupported when the GPU cannot run so large a cluster: only 8 blocks are guaranteed
 template <class... Parameters, class... Arguments>
 void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, int threads, cudaStream_t stream,

@@ -11,16 +11,16 @@ namespace lu {
 
 inline constexpr int lanes = 32; // columns of a block
 inline constexpr int warps = 8;
-inline constexpr int per_warp = most_panel_columns / warps; // rows of U
+inline constexpr int per_warp = max_panel_columns / warps; // rows of U
 
 /// Copies L's block of `width` rows to shared memory, without the ones on its diagonal; 0 elsewhere.
-__device__ __forceinline__ void load_lower(double (&lower)[most_panel_columns][most_panel_columns],
-                                           const DeviceMatrix& d, int k0, int width) {
+__device__ __forceinline__ void load_lower(double (&lower)[max_panel_columns][max_panel_columns], const DeviceMatrix& d,
+                                           int k0, int width) {
     const int t = threadIdx.x, lane = t % lanes, warp = t / lanes;
 #pragma unroll
-    for (int i0 = 0; i0 < most_panel_columns; i0 += warps) // constant bounds: all loads are under way together
+    for (int i0 = 0; i0 < max_panel_columns; i0 += warps) // constant bounds: all loads are under way together
 #pragma unroll
-        for (int l0 = 0; l0 < most_panel_columns; l0 += lanes) {
+        for (int l0 = 0; l0 < max_panel_columns; l0 += lanes) {
             const int i = i0 + warp, k = l0 + lane;
             lower[i][k] = i < width && k < i ? d.lu[std::size_t(k0 + i) * d.n + k0 + k] : 0;
         }
@@ -34,7 +34,7 @@ __device__ __forceinline__ void load_lower(double (&lower)[most_panel_columns][m
 ///     row 2    C    A    B
 ///                ^    ^
 ///           (0, 2)    (1, 2)
-__device__ __forceinline__ int origin_of(int at, const int (&steps)[most_panel_columns], int k0, int width) {
+__device__ __forceinline__ int origin_of(int at, const int (&steps)[max_panel_columns], int k0, int width) {
 #pragma unroll 8
     for (int k = width - 1; k >= 0; --k) {
         const int pivot = steps[k];
@@ -50,7 +50,7 @@ __device__ __forceinline__ int origin_of(int at, const int (&steps)[most_panel_c
 ///
 /// @param solved the final rows, for even and odd warps: others may still read those of the warp before
 __device__ __forceinline__ void solve_rows(double (&x)[per_warp],
-                                           const double (&lower)[most_panel_columns][most_panel_columns],
+                                           const double (&lower)[max_panel_columns][max_panel_columns],
                                            double (&solved)[2][per_warp][lanes], int width) {
     const int t = threadIdx.x, lane = t % lanes, warp = t / lanes;
     for (int b = 0; b * per_warp < width; ++b) {
@@ -76,19 +76,19 @@ __device__ __forceinline__ void solve_rows(double (&x)[per_warp],
 /// Exchanges rows as exchange_rows() does, and solves as solve_unit_lower() does. One block per 32 columns.
 static __global__ void __launch_bounds__(lanes* warps)
     exchange_and_solve_kernel(DeviceMatrix d, int k0, int k1, int begin, int end) {
-    __shared__ int steps[most_panel_columns];    // the pivots
-    __shared__ int from[2 * most_panel_columns]; // rows whose contents come to the diagonal, and to the pivots' rows
-    __shared__ double lower[most_panel_columns][most_panel_columns];
+    __shared__ int steps[max_panel_columns];    // the pivots
+    __shared__ int from[2 * max_panel_columns]; // rows whose contents come to the diagonal, and to the pivots' rows
+    __shared__ double lower[max_panel_columns][max_panel_columns];
     __shared__ double solved[2][per_warp][lanes];
     const int t = threadIdx.x, lane = t % lanes, warp = t / lanes, width = k1 - k0;
     const int j = begin + blockIdx.x * lanes + lane;
     const bool inside = j < end, solve = begin >= k1;
-    if (t < most_panel_columns) steps[t] = t < width ? d.pivots[k0 + t] : -1;
+    if (t < max_panel_columns) steps[t] = t < width ? d.pivots[k0 + t] : -1;
     if (solve) load_lower(lower, d, k0, width);
     __syncthreads();
 
-    if (t < 2 * most_panel_columns) {
-        const int at = t >= most_panel_columns ? steps[t - most_panel_columns] : t < width ? k0 + t : -1;
+    if (t < 2 * max_panel_columns) {
+        const int at = t >= max_panel_columns ? steps[t - max_panel_columns] : t < width ? k0 + t : -1;
         from[t] = origin_of(at, steps, k0, width);
     }
     __syncthreads();
@@ -99,7 +99,7 @@ static __global__ void __launch_bounds__(lanes* warps)
         const int e = warp * per_warp + i;
         const bool takes_part = e < width && inside;
         x[i] = takes_part ? d.lu[std::size_t(from[e]) * d.n + j] : 0;
-        moved[i] = takes_part && steps[e] >= k1 ? d.lu[std::size_t(from[most_panel_columns + e]) * d.n + j] : 0;
+        moved[i] = takes_part && steps[e] >= k1 ? d.lu[std::size_t(from[max_panel_columns + e]) * d.n + j] : 0;
     }
     __syncthreads(); // all is read before anything is written
 #pragma unroll

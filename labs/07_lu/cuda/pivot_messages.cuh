@@ -51,10 +51,10 @@ template <int W, int THREADS> struct Shared {
     static constexpr int pairs = 1 + W / 2; ///< of a message
     static_assert(pairs <= 32, "a warp sends a message with one instruction");
 
-    double2 of_warp[2][warps][pairs];                ///< the best row of each warp of this block
-    double2 of_block[2][most_cluster_blocks][pairs]; ///< the best row of each block, which that block sends
-    gpulab::Barrier arrived[2];                      ///< they count the bytes of of_block
-    double tiles[warps][32][unrolled + 1];           ///< 32 rows of a warp on their way from or to the matrix
+    double2 of_warp[2][warps][pairs];               ///< the best row of each warp of this block
+    double2 of_block[2][max_cluster_blocks][pairs]; ///< the best row of each block, which that block sends
+    gpulab::Barrier arrived[2];                     ///< they count the bytes of of_block
+    double tiles[warps][32][unrolled + 1];          ///< 32 rows of a warp on their way from or to the matrix
 };
 
 /// The variable itself, with its address as a number in a register, because it has passed through a shuffle. Otherwise

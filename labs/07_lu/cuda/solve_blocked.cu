@@ -19,7 +19,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most = most_panel_columns;
+constexpr int most = max_panel_columns;
 constexpr int lanes = 32; // right-hand sides of a block
 constexpr int groups = 8; // rows that it works on at a time
 

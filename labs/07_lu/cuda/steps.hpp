@@ -11,7 +11,7 @@
 namespace lu {
 
 /// The most columns of a panel: the shared memory of exchange_rows() and solve_unit_lower() has room for this many.
-inline constexpr int most_panel_columns = 64;
+inline constexpr int max_panel_columns = 64;
 
 /// A matrix row by row in device memory, with the row exchanges that its factorisation makes.
 struct DeviceMatrix {
@@ -30,11 +30,11 @@ template <int TILE> void eliminate_by_rows(double* lu, int n, cudaStream_t strea
 void factorise_columns(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
 /// Applies the exchanges of the steps k0 ... k1 - 1 to the columns begin ... end - 1 other than hole ... hole_end - 1
-/// (05_blocked_pivot.cu). @pre k1 - k0 <= most_panel_columns
+/// (05_blocked_pivot.cu). @pre k1 - k0 <= max_panel_columns
 void exchange_rows(const DeviceMatrix& d, int k0, int k1, int begin, int end, int hole, int hole_end,
                    cudaStream_t stream);
 
-/// X = L^-1 X, where L has ones on its diagonal (05_blocked_pivot.cu). @pre rows <= most_panel_columns
+/// X = L^-1 X, where L has ones on its diagonal (05_blocked_pivot.cu). @pre rows <= max_panel_columns
 void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, int rows, int columns,
                       cudaStream_t stream);
 
@@ -50,10 +50,10 @@ void update_tensor(const double* a, const double* b, double* c, int stride, int 
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
 /// The most rows of a panel that one block takes.
-inline constexpr int most_block_rows = 256;
+inline constexpr int max_block_rows = 256;
 
 /// factorise_columns() with the panel in the registers of one block (batch_panels.cu).
-/// @pre k1 - k0 <= most_panel_columns, d.n - k0 <= most_block_rows
+/// @pre k1 - k0 <= max_panel_columns, d.n - k0 <= max_block_rows
 /// @throws Unsupported when a block of this device has less shared memory than it takes
 void factorise_panel_in_block(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
@@ -61,12 +61,12 @@ void factorise_panel_in_block(const DeviceMatrix& d, int k0, int k1, cudaStream_
 using Panel = void(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
 /// Applies the exchanges of the panel k0 ... k1 - 1 to the columns begin ... end - 1, all of them on one side of the
-/// panel. On its right it also solves for the rows k0 ... k1 - 1 of U. @pre k1 - k0 <= most_panel_columns
+/// panel. On its right it also solves for the rows k0 ... k1 - 1 of U. @pre k1 - k0 <= max_panel_columns
 using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, int end, cudaStream_t stream);
 
 /// Factorises with look-ahead (08_look_ahead_pivot.cu), and with the given kernels for the panel, for exchanges and for
 /// the triangular solve.
-/// @param columns how many columns a panel has when so many rows are left. A panel of more than most_panel_columns is
+/// @param columns how many columns a panel has when so many rows are left. A panel of more than max_panel_columns is
 ///        factorised in parts of so many, which the rest of the matrix follows together
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
                 int (*columns)(int rows_left));

@@ -81,7 +81,8 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     gpulab::DeviceBuffer<T> d_hz(hz), d_ex(ex), d_ey(ey);
     const dim3 block(32, 8);
     const dim3 grid(gpulab::grid_size(nx, 32), gpulab::grid_size(ny, 8));
-    watch.tile(32, "nx"), watch.tile(8, "ny");
+    watch.tile(32, "nx");
+    watch.tile(8, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -92,9 +93,12 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
         },
         [&](cudaStream_t stream) {
             gpulab::copy_async(start_hz, d_hz, stream);
-            gpulab::copy_async(start_ex, d_ex, stream), gpulab::copy_async(start_ey, d_ey, stream);
+            gpulab::copy_async(start_ex, d_ex, stream);
+            gpulab::copy_async(start_ey, d_ey, stream);
         });
-    d_hz.copy_to(hz), d_ex.copy_to(ex), d_ey.copy_to(ey);
+    d_hz.copy_to(hz);
+    d_ex.copy_to(ex);
+    d_ey.copy_to(ey);
     out.field = book.start; // the border edges, which the book does not store
     each_number(book, [&](int which, std::size_t ours, std::size_t books) {
         if (which == 0) out.field.u[ours] = hz[books];

@@ -53,7 +53,8 @@ template <class T> void two_kernels(const BookProblem<T>& book, Output<T>& out, 
     FieldBuffers<T> field(book.start);
     T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // TE mode: book.hpp
     const dim3 grid(gpulab::grid_size(book.nx(), block.x), gpulab::grid_size(book.ny(), block.y));
-    watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
+    watch.tile(block.x, "nx");
+    watch.tile(block.y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

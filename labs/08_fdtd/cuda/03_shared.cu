@@ -64,7 +64,8 @@ template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwat
     T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data();
     const dim3 block(tile_x, tile_y);
     const dim3 grid(gpulab::grid_size(book.nx(), tile_x), gpulab::grid_size(book.ny(), tile_y));
-    watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny");
+    watch.tile(tile_x, "nx");
+    watch.tile(tile_y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

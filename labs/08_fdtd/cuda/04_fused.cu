@@ -59,7 +59,8 @@ template <class T> void cuda_fused(const Problem<T>& p, Output<T>& out, Stopwatc
     FieldBuffers<T> one(book.start), other(g.nx, g.ny, g.pitch);
     const dim3 block(tile_x, tile_y);
     const dim3 grid(gpulab::grid_size(book.nx() + 1, tile_x), gpulab::grid_size(book.ny() + 1, tile_y));
-    watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny");
+    watch.tile(tile_x, "nx");
+    watch.tile(tile_y, "ny");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

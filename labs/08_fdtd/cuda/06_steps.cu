@@ -169,7 +169,8 @@ public:
 
 private:
     __device__ void extend_special(int from, int to) {
-        special_y0 = min(special_y0, from), special_y1 = max(special_y1, to);
+        special_y0 = min(special_y0, from);
+        special_y1 = max(special_y1, to);
     }
 
     template <Place place> __device__ Cell<T> advance(Cell<T> above, int j) {
@@ -183,10 +184,13 @@ private:
             const T below = t + 1 < steps ? kept[t + 1 < steps ? t + 1 : 0].u : u_below;
             Coefficients<T> k = r.u, kp = r.e, kq = r.e;
             if (mapped && r.graded) {
-                k = g.table[c.media], kp = g.table[g.plane + c.media], kq = g.table[2 * g.plane + c.media];
+                k = g.table[c.media];
+                kp = g.table[g.plane + c.media];
+                kq = g.table[2 * g.plane + c.media];
             } else if constexpr (mapped) {
                 k = g.table[c.media & 255];
-                kp = g.table[r.materials_u + (c.media >> 8 & 255)], kq = g.table[r.materials_u + (c.media >> 16)];
+                kp = g.table[r.materials_u + (c.media >> 8 & 255)];
+                kq = g.table[r.materials_u + (c.media >> 16)];
             }
             const T dq = __shfl_down_sync(all, c.q, 1) - c.q;
             if constexpr (place == Place::inner) {
@@ -307,7 +311,8 @@ template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatc
         bool in_other = false;
         for (; step + steps_per_pass <= r.steps; step += steps_per_pass) {
             kernel<<<blocks, 32 * warps, 0, stream>>>(g, from, to, step, areas);
-            std::swap(from, to), in_other = !in_other;
+            std::swap(from, to);
+            in_other = !in_other;
         }
         for (; step < r.steps; ++step) { // one at a time, in place
             update_u<<<grid, block, 0, stream>>>(g, from, step);

@@ -138,7 +138,8 @@ __global__ void __launch_bounds__(persistent_threads, 1)
                     next_p = driven(g, 1, i, j, next_p, kp.add * row.gain_p, true, step);
                     next_q = driven(g, 2, i, j, next_q, kq.add * column.gain_q, true, step);
                 }
-                p[c] = next_p, q[c] = next_q;
+                p[c] = next_p;
+                q[c] = next_q;
             });
             __syncthreads(); // P and Q are complete
         }
@@ -193,12 +194,12 @@ template <class T> auto kernel_for(const Rules<T>& r) {
 
 template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const Rules<T>& r = p.rules;
-    int device = 0, most_shared = 0;
+    int device = 0, max_shared = 0;
     CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const Tiles tiles = tiles_for(r.nx + 1, r.ny + 1, static_cast<int>(gpulab::multiprocessor_count()));
     const std::size_t shared = (r.layers ? 4 : 3) * std::size_t(tiles.numbers) * sizeof(T);
-    if (tiles.numbers == 0 || shared > static_cast<std::size_t>(most_shared))
+    if (tiles.numbers == 0 || shared > static_cast<std::size_t>(max_shared))
         throw gpulab::Unsupported(std::to_string(r.nx) + " x " + std::to_string(r.ny) +
                                   " cells do not fit into its shared memory");
     const auto kernel = kernel_for(r);
@@ -206,7 +207,9 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
     const dim3 grid(gpulab::grid_size(p.nx() + 1, unsigned(tiles.x)), gpulab::grid_size(p.ny() + 1, unsigned(tiles.y)));
     if (grid.x * grid.y > gpulab::resident_blocks(kernel, persistent_threads, shared))
         throw gpulab::Unsupported("the blocks of one launch do not all fit on this device");
-    watch.tile(std::size_t(tiles.x), "nx"), watch.tile(std::size_t(tiles.y), "ny"), watch.tile(ring, "steps");
+    watch.tile(std::size_t(tiles.x), "nx");
+    watch.tile(std::size_t(tiles.y), "ny");
+    watch.tile(ring, "steps");
     gpulab::DeviceBuffer<unsigned> flags(grid.x * grid.y);
     run_in_turns(p, out, watch, [&](cudaStream_t stream, View<T> g, FieldPointers<T> one, FieldPointers<T> other) {
         int x = tiles.x, y = tiles.y;

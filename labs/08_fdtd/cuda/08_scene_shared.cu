@@ -14,13 +14,13 @@ namespace fdtd {
 
 namespace {
 // With this bound a thread gets at most 64 registers: a multiprocessor has 65,536.
-constexpr int most_threads = 1024;
+constexpr int max_threads = 1024;
 } // namespace
 
 /// One thread per cell; the launch must cover all nx x ny cells.
 /// Shared memory: (block_y + 1) rows of block_x numbers for P, then block_y rows of block_x + 1 for Q.
 template <class T>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     shared_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     extern __shared__ __align__(sizeof(double)) unsigned char memory[]; // as many bytes as the launch asks for
     const Rules<T>& r = g.rules;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(most_threads)
 /// One thread for each of the (nx + 1) x (ny + 1) places that hold numbers: see update_edges().
 /// Shared memory: (block_y + 1) rows of block_x + 1 numbers; row 0 and column 0 belong to the neighbours.
 template <class T>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     shared_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     extern __shared__ __align__(sizeof(double)) unsigned char memory[];
     const Rules<T>& r = g.rules;

@@ -45,7 +45,7 @@ struct Areas {
 };
 
 /// The most rows of a band. Longer bands would save little; a large grid has enough warps anyway.
-inline constexpr int most_rows = 64;
+inline constexpr int max_rows = 64;
 
 /// Areas for bands of at most `rows` rows. In the frame a band has fewer, so that its warps take as long as the others.
 /// @param steps per pass: a warp reads this many cells beyond its band on each side
@@ -74,9 +74,9 @@ template <class T> Areas areas_with(const Rules<T>& r, int steps, int rows) {
 /// more warps; a grid that is too large for that has bands of 64.
 /// @param resident warps that run at the same time
 template <class T> Areas areas_for(const Rules<T>& r, int steps, int resident) {
-    for (int rows = 4; rows < most_rows; ++rows)
+    for (int rows = 4; rows < max_rows; ++rows)
         if (const Areas areas = areas_with(r, steps, rows); areas.warps() <= resident) return areas;
-    return areas_with(r, steps, most_rows);
+    return areas_with(r, steps, max_rows);
 }
 
 } // namespace fdtd

@@ -43,7 +43,8 @@ void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const B
     const dim3 block(p.block_x, p.block_y);
     if (block.x * block.y > 1024) throw gpulab::Unsupported("a block has at most 1024 threads");
     const dim3 grid(gpulab::grid_size(p.nx() + 1, block.x), gpulab::grid_size(p.ny() + 1, block.y));
-    watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
+    watch.tile(block.x, "nx");
+    watch.tile(block.y, "ny");
     DeviceProblem<T> problem(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> field(p.start);

@@ -28,7 +28,8 @@ template <bool layers, class T> __device__ ColumnFacts<T> facts_of_column(const 
                      i >= r.inner.x0 && i < r.inner.x1};
     if constexpr (layers) {
         const T* const factors = g.layers + (i < 0 ? 0 : i > r.nx ? r.nx : i);
-        f.gain_u = factors[r.nx + 1], f.gain_q = factors[3 * (r.nx + 1)];
+        f.gain_u = factors[r.nx + 1];
+        f.gain_q = factors[3 * (r.nx + 1)];
     }
     return f;
 }
@@ -40,7 +41,8 @@ template <bool layers, class T> __device__ RowFacts<T> facts_of_row(const View<T
                   j >= r.inner.y0 && j < r.inner.y1};
     if constexpr (layers) {
         const T* const factors = g.layers + 4 * (r.nx + 1) + (j < 0 ? 0 : j > r.ny ? r.ny : j);
-        f.gain_u = factors[r.ny + 1], f.gain_p = factors[3 * (r.ny + 1)];
+        f.gain_u = factors[r.ny + 1];
+        f.gain_p = factors[3 * (r.ny + 1)];
     }
     return f;
 }

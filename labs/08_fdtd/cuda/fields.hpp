@@ -40,8 +40,10 @@ template <class T> struct FieldBuffers {
 
 /// Copies a field within the device.
 template <class T> void copy_async(const FieldBuffers<T>& from, FieldBuffers<T>& to, cudaStream_t stream) {
-    gpulab::copy_async(from.u, to.u, stream), gpulab::copy_async(from.p, to.p, stream);
-    gpulab::copy_async(from.q, to.q, stream), gpulab::copy_async(from.v, to.v, stream);
+    gpulab::copy_async(from.u, to.u, stream);
+    gpulab::copy_async(from.p, to.p, stream);
+    gpulab::copy_async(from.q, to.q, stream);
+    gpulab::copy_async(from.v, to.v, stream);
 }
 
 } // namespace fdtd

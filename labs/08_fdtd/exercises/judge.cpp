@@ -53,8 +53,10 @@ Scene scene_of(const Case& c, std::uint64_t seed) {
     for (std::size_t i = 0; i < field<std::size_t>(c, "probes", 0); ++i)
         scene.probes.push_back({"probe", random(600 + 2 * i, scene.nx), random(601 + 2 * i, scene.ny)});
     if (const auto layers = field<std::size_t>(c, "layers", 0); layers > 0)
-        for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top})
-            side->kind = Side::Kind::pml, side->cells = layers;
+        for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) {
+            side->kind = Side::Kind::pml;
+            side->cells = layers;
+        }
     check_scene(scene);
     return scene;
 }

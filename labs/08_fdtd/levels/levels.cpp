@@ -10,7 +10,9 @@ namespace {
 /// Sizes, coefficients and source, also of a problem with layers.
 template <class T> Book<T> book_without_layers(const Problem<T>& p) {
     Problem<T> same;
-    same.mode = p.mode, same.rules = p.rules, same.patches = p.patches;
+    same.mode = p.mode;
+    same.rules = p.rules;
+    same.patches = p.patches;
     same.rules.layers = 0;
     return book_of(same).g;
 }
@@ -24,15 +26,22 @@ void sequential(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const bool layers = p.rules.layers != 0;
     const auto run = [&] {
         Arrays<T> f{};
-        f.hz = field.u.data(), f.ex = field.p.data(), f.ey = field.q.data(), f.source = p.values.data();
+        f.hz = field.u.data();
+        f.ex = field.p.data();
+        f.ey = field.q.data();
+        f.source = p.values.data();
         if (!layers) return conductor(g, f, p.rules.steps);
         const T* const columns = p.layers.data();
         const T* const rows = columns + 4 * (p.nx() + 1);
         f.hz_x = field.v.data();
-        f.keep_h_x = columns, f.gain_h_x = columns + (p.nx() + 1);
-        f.keep_ey = columns + 2 * (p.nx() + 1), f.gain_ey = columns + 3 * (p.nx() + 1);
-        f.keep_h_y = rows, f.gain_h_y = rows + (p.ny() + 1);
-        f.keep_ex = rows + 2 * (p.ny() + 1), f.gain_ex = rows + 3 * (p.ny() + 1);
+        f.keep_h_x = columns;
+        f.gain_h_x = columns + (p.nx() + 1);
+        f.keep_ey = columns + 2 * (p.nx() + 1);
+        f.gain_ey = columns + 3 * (p.nx() + 1);
+        f.keep_h_y = rows;
+        f.gain_h_y = rows + (p.ny() + 1);
+        f.keep_ex = rows + 2 * (p.ny() + 1);
+        f.gain_ex = rows + 3 * (p.ny() + 1);
         absorbing_layers(g, f, p.rules.steps);
     };
     watch.time(run, [&] {

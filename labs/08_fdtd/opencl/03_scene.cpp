@@ -26,7 +26,8 @@ template <class T> void opencl_scene(const Problem<T>& p, Output<T>& out, Stopwa
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             for (cl_int step = 0; step < p.rules.steps; ++step) {
-                u_kernel.setArg(15, step), edges_kernel.setArg(14, step);
+                u_kernel.setArg(15, step);
+                edges_kernel.setArg(14, step);
                 // Two events are enough: the time runs from the first kernel to the last.
                 gpulab::enqueue(queue, u_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
                 gpulab::enqueue(queue, edges_kernel, groups.global, groups.local,

@@ -22,13 +22,18 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
             continue;
         kernel = problem.kernel(steps_cl, "some_steps",
                                 fmt::format("-DLX={} -DLY={} -DSTEPS={}", try_x, try_y, steps_per_pass));
-        if (try_x * try_y <= gpulab::opencl().max_work_group(kernel)) x = try_x, y = try_y;
+        if (try_x * try_y <= gpulab::opencl().max_work_group(kernel)) {
+            x = try_x;
+            y = try_y;
+        }
     }
     if (x == 0) throw gpulab::Unsupported(gpulab::opencl().description().name + " has no room for a group of 16 x 16");
     const std::size_t tile_x = x - 2 * steps_per_pass, tile_y = y - 2 * steps_per_pass;
     const cl::NDRange local(x, y);
     const cl::NDRange global(gpulab::ceil_div(p.nx() + 1, tile_x) * x, gpulab::ceil_div(p.ny() + 1, tile_y) * y);
-    watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny"), watch.tile(steps_per_pass, "steps");
+    watch.tile(tile_x, "nx");
+    watch.tile(tile_y, "ny");
+    watch.tile(steps_per_pass, "steps");
     run_in_turns(p, problem, out, watch, (p.rules.steps + steps_per_pass - 1) / steps_per_pass,
                  [&](const cl::CommandQueue& queue, cl_int pass, const ClFields<T>& from, const ClFields<T>& to,
                      cl::Event* event) {

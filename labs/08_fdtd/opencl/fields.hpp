@@ -28,7 +28,10 @@ template <class T> void copy(const ClFields<T>& from, const ClFields<T>& to, con
     const auto one = [&](const gpulab::ClBuffer<T>& a, const gpulab::ClBuffer<T>& b) {
         if (a.size() > 0) queue.enqueueCopyBuffer(a.data(), b.data(), 0, 0, a.bytes());
     };
-    one(from.u, to.u), one(from.p, to.p), one(from.q, to.q), one(from.v, to.v);
+    one(from.u, to.u);
+    one(from.p, to.p);
+    one(from.q, to.q);
+    one(from.v, to.v);
 }
 
 /// Groups of 64 x 4 work-items that cover columns x rows of a grid.
@@ -40,7 +43,8 @@ struct Groups {
         if (x * y > gpulab::opencl().max_work_group(kernel))
             throw gpulab::Unsupported(fmt::format("a group of {} work-items is more than {} takes", x * y,
                                                   gpulab::opencl().description().name));
-        watch.tile(x, "nx"), watch.tile(y, "ny");
+        watch.tile(x, "nx");
+        watch.tile(y, "ny");
     }
     cl::NDRange local{x, y}, global;
 };

@@ -109,10 +109,13 @@ std::string Animation::next(const std::string& png) {
     if (header != header_) throw gpulab::Error("the pictures of an animation differ in size");
     std::string frame;
     add_number(frame, sequence_++);
-    frame += header.substr(0, 8);               // width and height
-    add_number(frame, 0), add_number(frame, 0); // its place
-    add_number(frame, delay_ms_, 2), add_number(frame, 1000, 2);
-    frame += '\0', frame += '\0'; // leave it, replace what is there
+    frame += header.substr(0, 8); // width and height
+    add_number(frame, 0);         // its place
+    add_number(frame, 0);
+    add_number(frame, delay_ms_, 2);
+    add_number(frame, 1000, 2);
+    frame += '\0'; // leave it, replace what is there
+    frame += '\0';
     add_chunk(part, "fcTL", frame);
     if (done_ == 0) {
         add_chunk(part, "IDAT", data);

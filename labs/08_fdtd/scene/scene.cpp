@@ -128,7 +128,7 @@ template <class Read> auto read_for(const std::string& key, const Read& read) tr
     fault(key, e.what());
 }
 
-constexpr std::size_t most_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
+constexpr std::size_t max_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
 /// The file that the value of a key names, relative to the scene's folder.
 std::string in_folder(const std::string& folder, const std::string& file, const std::string& key) {
@@ -140,7 +140,7 @@ std::string in_folder(const std::string& folder, const std::string& file, const 
 /// Calls body(line, at) for each line that is not empty and no comment (#), without the spaces around it; at counts
 /// from 1.
 template <class Body> void each_line(const std::string& path, const std::string& key, const Body& body) {
-    std::istringstream text(read_for(key, [&] { return gpulab::content_of(path, most_text); }));
+    std::istringstream text(read_for(key, [&] { return gpulab::content_of(path, max_text); }));
     std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
         if (++at == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3); // the byte-order mark of some editors
@@ -253,7 +253,7 @@ Side side_of(const Json& json, const std::string& where, Files& files) {
     side.kind = static_cast<Side::Kind>(o.word("type", kinds));
     if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", -huge, huge, 0);
     if (side.kind == Side::Kind::pml) {
-        side.cells = o.size("cells", 1, most_cells, side.cells);
+        side.cells = o.size("cells", 1, max_cells, side.cells);
         side.grading = o.number("grading", 0, 10, side.grading);
         side.reflection = o.number("reflection", 1e-30, 0.9999, side.reflection);
     }
@@ -321,8 +321,10 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
     if ((at != nullptr) == (region != nullptr)) fault(o.key("at"), "either at or region is needed");
     std::vector<std::size_t> c = at ? scaling.cell(*at, o.key("at")) : scaling.region(*region, o.key("region"));
     if (at) c = {c[0], c[1], c[0] + 1, c[1] + 1};
-    s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]);
-    s.x1 = at ? s.x0 + 1 : scaling.end_x(c[0], c[2]), s.y1 = at ? s.y0 + 1 : scaling.end_y(c[1], c[3]);
+    s.x0 = scaling.cell_x(c[0]);
+    s.y0 = scaling.cell_y(c[1]);
+    s.x1 = at ? s.x0 + 1 : scaling.end_x(c[0], c[2]);
+    s.y1 = at ? s.y0 + 1 : scaling.end_y(c[1], c[3]);
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
     s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
     if (o.find("strength"))
@@ -359,14 +361,17 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
     case Initial::Kind::gaussian: {
         const auto at = numbers_in(o.need("at"), o.key("at"), {"x", "y"});
         const double width = o.number("width", 1e-3, 1e6);
-        initial.x = scaling.per_x() * at[0], initial.width_x = scaling.per_x() * width;
-        initial.y = scaling.per_y() * at[1], initial.width_y = scaling.per_y() * width;
+        initial.x = scaling.per_x() * at[0];
+        initial.width_x = scaling.per_x() * width;
+        initial.y = scaling.per_y() * at[1];
+        initial.width_y = scaling.per_y() * width;
         break;
     }
     case Initial::Kind::mode:
         if (initial.component != Component::z)
             fault(o.key("field"), std::string("a mode is one of ") + name_of(mode, Component::z));
-        initial.m = o.size("m", 0, most_cells, 1), initial.n = o.size("n", 0, most_cells, 1);
+        initial.m = o.size("m", 0, max_cells, 1);
+        initial.n = o.size("n", 0, max_cells, 1);
         break;
     case Initial::Kind::numbers: initial.numbers = plane_of(files, o, "file", scaling.from, scaling.to); break;
     }
@@ -462,19 +467,21 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     };
     o.text("about", ""); // for people
     scene.mode = o.word("mode", {"TE", "TM"}, 0) == 0 ? Mode::te : Mode::tm;
-    const Extent grid{o.size("nx", 3, most_cells), o.size("ny", 3, most_cells)};
+    const Extent grid{o.size("nx", 3, max_cells), o.size("ny", 3, max_cells)};
     const Scaling scaling{grid, {overrides.nx ? overrides.nx : grid.columns, overrides.ny ? overrides.ny : grid.rows}};
-    scene.nx = scaling.to.columns, scene.ny = scaling.to.rows;
+    scene.nx = scaling.to.columns;
+    scene.ny = scaling.to.rows;
     const double dx = o.number("dx", 1e-15, 1e9);
-    scene.dx = dx / scaling.per_x(), scene.dy = o.number("dy", 1e-15, 1e9, dx) / scaling.per_y();
+    scene.dx = dx / scaling.per_x();
+    scene.dy = o.number("dy", 1e-15, 1e9, dx) / scaling.per_y();
     if (o.find("dt") && o.find("courant")) fault("dt", "either dt or courant decides, not both");
     scene.dt = o.number("dt", 1e-30, 1e9, 0);
     scene.courant = o.number("courant", 1e-6, 1, scene.courant);
-    scene.steps = o.size("steps", 1, most_steps, scene.steps);
+    scene.steps = o.size("steps", 1, max_steps, scene.steps);
     if (overrides.steps) scene.steps = overrides.steps;
 
     if (o.find("materials")) scene.materials.clear(); // check_scene() asks for one
-    each_of("materials", "materials", most_materials, [&](const Json& one, const std::string& where) {
+    each_of("materials", "materials", max_materials, [&](const Json& one, const std::string& where) {
         const Material material = material_of(one, where);
         for (const Material& other : scene.materials)
             if (other.name == material.name) fault(where + ".name", "is the name of another material");
@@ -495,7 +502,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
                        read("sigma_m", 0, 1e18)};
         media.no_other_keys();
     }
-    each_of("initial", "parts", most_sources, [&](const Json& part, const std::string& where) {
+    each_of("initial", "parts", max_sources, [&](const Json& part, const std::string& where) {
         scene.initial.push_back(initial_of(part, where, scene.mode, scaling, files));
     });
 
@@ -511,10 +518,10 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
         }
         sides.no_other_keys();
     }
-    each_of("sources", "sources", most_sources, [&](const Json& source, const std::string& where) {
+    each_of("sources", "sources", max_sources, [&](const Json& source, const std::string& where) {
         scene.sources.push_back(source_of(source, where, scene.mode, scaling, files));
     });
-    each_of("probes", "probes", most_sources, [&](const Json& one, const std::string& where) {
+    each_of("probes", "probes", max_sources, [&](const Json& one, const std::string& where) {
         Object probe(one, where);
         const auto c = scaling.cell(probe.need("at"), probe.key("at"));
         const std::string name = probe.text("name", fmt::format("probe {}", scene.probes.size()));
@@ -523,7 +530,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     });
     if (const Json* frames = o.find("frames")) {
         Object f(*frames, "frames");
-        scene.frame_every = f.size("every", 1, most_steps, scene.frame_every);
+        scene.frame_every = f.size("every", 1, max_steps, scene.frame_every);
         scene.frame_scale = f.number("scale", tiny, huge, 0);
         f.no_other_keys();
     }
@@ -601,13 +608,13 @@ double Scene::time_step() const { return dt > 0 ? dt : courant * largest_stable_
 
 void check_scene(const Scene& scene) {
     for (const auto& [key, n] : {std::pair{"nx", scene.nx}, {"ny", scene.ny}})
-        if (n < 3 || n > most_cells) fault(key, fmt::format("{} is not from 3 to {}", n, most_cells));
+        if (n < 3 || n > max_cells) fault(key, fmt::format("{} is not from 3 to {}", n, max_cells));
     for (const auto& [key, d] : {std::pair{"dx", scene.dx}, {"dy", scene.dy}})
         if (!(d > 0 && std::isfinite(d))) fault(key, "must be above 0");
-    if (scene.steps < 1 || scene.steps > most_steps)
-        fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, most_steps));
-    if (scene.materials.empty() || scene.materials.size() > most_materials)
-        fault("materials", fmt::format("{} materials are not from 1 to {}", scene.materials.size(), most_materials));
+    if (scene.steps < 1 || scene.steps > max_steps)
+        fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, max_steps));
+    if (scene.materials.empty() || scene.materials.size() > max_materials)
+        fault("materials", fmt::format("{} materials are not from 1 to {}", scene.materials.size(), max_materials));
     if (!scene.map.empty() && scene.map.size() != scene.nx * scene.ny) fault("map", "must have nx * ny cells");
     for (const std::uint8_t index : scene.map)
         if (index >= scene.materials.size()) fault("map", fmt::format("there is no material {}", index));
@@ -626,13 +633,16 @@ void check_scene(const Scene& scene) {
     for (std::size_t i = 0; i < scene.materials.size(); ++i) {
         const Material& m = scene.materials[i];
         const std::string where = fmt::format("materials[{}].", i);
-        plane(where + "eps_r", {m.eps_r}, 1, above_0), plane(where + "mu_r", {m.mu_r}, 1, above_0);
-        plane(where + "sigma", {m.sigma}, 1, 0), plane(where + "sigma_m", {m.sigma_m}, 1, 0);
+        plane(where + "eps_r", {m.eps_r}, 1, above_0);
+        plane(where + "mu_r", {m.mu_r}, 1, above_0);
+        plane(where + "sigma", {m.sigma}, 1, 0);
+        plane(where + "sigma_m", {m.sigma_m}, 1, 0);
     }
     const std::size_t all_cells = scene.nx * scene.ny;
     plane("media.eps_r", scene.media.eps_r, all_cells, above_0),
         plane("media.mu_r", scene.media.mu_r, all_cells, above_0);
-    plane("media.sigma", scene.media.sigma, all_cells, 0), plane("media.sigma_m", scene.media.sigma_m, all_cells, 0);
+    plane("media.sigma", scene.media.sigma, all_cells, 0);
+    plane("media.sigma_m", scene.media.sigma_m, all_cells, 0);
     for (std::size_t i = 0; i < scene.initial.size(); ++i) {
         const Initial& initial = scene.initial[i];
         plane(fmt::format("initial[{}].file", i), initial.numbers, all_cells, any);
@@ -664,7 +674,7 @@ void check_scene(const Scene& scene) {
     };
     layers(scene.left, scene.right, scene.nx, "left", "right");
     layers(scene.bottom, scene.top, scene.ny, "bottom", "top");
-    if (scene.sources.size() > most_sources) fault("sources", "there are too many");
+    if (scene.sources.size() > max_sources) fault("sources", "there are too many");
     std::size_t strengths = 0; // Patch counts them with an int
     for (std::size_t i = 0; i < scene.sources.size(); ++i) {
         const Source& s = scene.sources[i];
@@ -676,7 +686,7 @@ void check_scene(const Scene& scene) {
                                                                     s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
         plane(fmt::format("sources[{}].strength", i), s.strength, (s.x1 - s.x0) * (s.y1 - s.y0), any);
     }
-    if (scene.probes.size() > most_sources) fault("probes", "there are too many");
+    if (scene.probes.size() > max_sources) fault("probes", "there are too many");
     for (std::size_t i = 0; i < scene.probes.size(); ++i)
         if (scene.probes[i].x >= scene.nx || scene.probes[i].y >= scene.ny)
             fault(fmt::format("probes[{}].at", i), fmt::format("is not within {} x {} cells", scene.nx, scene.ny));
@@ -726,7 +736,7 @@ Scene read_scene(const std::string& name, const Overrides& overrides) {
         throw UsageError(fmt::format("--scene: {} is neither a file nor one of {}", name, fmt::join(known, ", ")));
     const bool piped = !std::filesystem::is_regular_file(path, ignored); // what it names is then looked for here
     const std::string folder = piped ? "" : std::filesystem::path(path).parent_path().string();
-    const std::string text = gpulab::content_of(path, most_text);
+    const std::string text = gpulab::content_of(path, max_text);
     try {
         Scene scene = parse_scene(text, folder, overrides);
         scene.files.push_back(path);

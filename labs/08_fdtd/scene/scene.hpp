@@ -121,7 +121,7 @@ struct Scene {
     double dt = 0;                       ///< seconds; 0: `courant` decides
     double courant = 0.7071067811865475; ///< dt as a share of the largest stable one
     std::size_t steps = 200;
-    std::vector<Material> materials = {Material{}}; ///< 1 to most_materials; the first fills the grid
+    std::vector<Material> materials = {Material{}}; ///< 1 to max_materials; the first fills the grid
     std::vector<std::uint8_t> map = {};             ///< nx * ny indices of materials, row y = 0 first; empty: uniform
     CellMedia media = {};
     Side left = {}, right = {}, bottom = {}, top = {};
@@ -148,13 +148,13 @@ double largest_speed(const Scene& scene);
 double largest_stable_dt(const Scene& scene);
 
 /// The most sources, and the most probes, of a scene.
-inline constexpr std::size_t most_sources = 4096;
+inline constexpr std::size_t max_sources = 4096;
 /// The most materials: pairs of them then still have an index of one byte.
-inline constexpr std::size_t most_materials = 22;
+inline constexpr std::size_t max_materials = 22;
 /// The most cells along a side of the grid.
-inline constexpr std::size_t most_cells = 32768;
+inline constexpr std::size_t max_cells = 32768;
 /// The most steps.
-inline constexpr std::size_t most_steps = 100'000'000;
+inline constexpr std::size_t max_steps = 100'000'000;
 
 /// Checks what a scene holds.
 /// @throws gpulab::UsageError whose message begins with the key at fault, such as "sources[1].region: ..."

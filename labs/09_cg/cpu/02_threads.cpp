@@ -67,7 +67,8 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
                 rr += static_cast<double>(r[i]) * r[i];
                 rho += static_cast<double>(r[i]) * z(i);
             }
-            mine.rr = rr, mine.rho = rho;
+            mine.rr = rr;
+            mine.rho = rho;
             everybody.arrive_and_wait(); // nobody reads the start in p any more; all shares are there
             for (std::size_t i = begin; i < end; ++i) p[i] = z(i);
             Scalars<T> scalars(problem, outputs[thread]);
@@ -90,7 +91,8 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
                     rr += static_cast<double>(r[i]) * r[i];
                     rho += static_cast<double>(r[i]) * z(i);
                 }
-                mine.rr = rr, mine.rho = rho;
+                mine.rr = rr;
+                mine.rho = rho;
                 everybody.arrive_and_wait();                       // the shares of r.r and r.z are there
                 scalars.next(sum(&Shares::rr), sum(&Shares::rho)); // 7
                 const auto beta = static_cast<T>(scalars.beta());
@@ -98,7 +100,8 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
             }
         });
         out.history = std::move(outputs[0].history);
-        out.end = outputs[0].end, out.curvature = outputs[0].curvature;
+        out.end = outputs[0].end;
+        out.curvature = outputs[0].curvature;
     };
     watch.time(solve, gpulab::poisoning(x, r, p, q));
 }

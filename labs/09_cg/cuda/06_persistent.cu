@@ -49,9 +49,13 @@ __global__ void __launch_bounds__(block_threads)
     const auto sum_residual = [&] {
         const double block_rr = block_sum(static_cast<double>(rr)),
                      block_rho = block_sum(static_cast<double>(rho_share));
-        if (threadIdx.x == 0) partial[blockIdx.x] = block_rr, partial_rho[blockIdx.x] = block_rho;
+        if (threadIdx.x == 0) {
+            partial[blockIdx.x] = block_rr;
+            partial_rho[blockIdx.x] = block_rho;
+        }
         grid.sync();
-        all_rr = sum_of(partial, gridDim.x), all_rho = sum_of(partial_rho, gridDim.x);
+        all_rr = sum_of(partial, gridDim.x);
+        all_rho = sum_of(partial_rho, gridDim.x);
     };
     sum_residual(); // and nobody reads x_0 from p any more
     double rho = all_rho, pq = 0;
@@ -114,7 +118,11 @@ __global__ void __launch_bounds__(block_threads)
         const std::size_t i = first + k * stride;
         if (i < a.rows) x_out[i] = x[k];
     }
-    if (first == 0) s->iteration = iteration, s->end = end, s->pq = pq;
+    if (first == 0) {
+        s->iteration = iteration;
+        s->end = end;
+        s->pq = pq;
+    }
 }
 
 template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {

@@ -35,7 +35,8 @@ template <class T> struct DeviceVectors {
     /// Poisons x, r, p and q, and puts the start into place: x = p = x_0, r = b. The halo comes from others.
     void reset(cudaStream_t stream) {
         gpulab::poisoning(x, r, p, q)(stream);
-        gpulab::copy_async(start, x, stream), gpulab::copy_async(b, r, stream);
+        gpulab::copy_async(start, x, stream);
+        gpulab::copy_async(b, r, stream);
         CUDA_CHECK(
             cudaMemcpyAsync(p.data(), start.data(), start.bytes(), cudaMemcpyDeviceToDevice, stream)); // own rows
     }

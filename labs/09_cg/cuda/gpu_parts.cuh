@@ -95,8 +95,11 @@ public:
         each([&](Gpu& g) {
             Output<T> own;
             g.result(std::span<T>(out.x).subspan(g.part.first - begin, g.rows), own);
-            if (&g == gpus_.front().get()) out.history = own.history, out.end = own.end, out.curvature = own.curvature;
-            else if (!same_bits(out.history, own.history) || out.end != own.end)
+            if (&g == gpus_.front().get()) {
+                out.history = own.history;
+                out.end = own.end;
+                out.curvature = own.curvature;
+            } else if (!same_bits(out.history, own.history) || out.end != own.end)
                 throw gpulab::WrongResult("two GPUs disagree about the residuals");
         });
     }

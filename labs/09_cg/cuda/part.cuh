@@ -22,8 +22,10 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
           border_blocks(blocks_for(border_kernel<T, Exchange>, rows - own.inner_rows())),
           residual_blocks(blocks_for(part_residual_kernel<T, Exchange>, rows)),
           next_blocks(blocks_for(part_next_kernel<T, Exchange>, rows)), partial(partial_sums()) {
-        exchange.pq = pq.data(), exchange.residual = residual.data();
-        exchange.parts = static_cast<unsigned>(own.parts), exchange.me = me;
+        exchange.pq = pq.data();
+        exchange.residual = residual.data();
+        exchange.parts = static_cast<unsigned>(own.parts);
+        exchange.me = me;
     }
 
     RowRange inner_rows() const { return {part.inner_begin, part.inner_end}; }

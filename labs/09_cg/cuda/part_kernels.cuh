@@ -141,8 +141,10 @@ __global__ void __launch_bounds__(block_threads)
     part_next_kernel(Vectors<T> v, std::size_t n, bool first, Exchange exchange, State* s, double* history) {
     if (!exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
-    for (unsigned part = 0; part < exchange.parts; ++part)
-        rr += __ldcg(&exchange.residual[2 * part]), rho += __ldcg(&exchange.residual[2 * part + 1]);
+    for (unsigned part = 0; part < exchange.parts; ++part) {
+        rr += __ldcg(&exchange.residual[2 * part]);
+        rho += __ldcg(&exchange.residual[2 * part + 1]);
+    }
     const auto send = [&](std::size_t i, T value) { exchange.send_p(i, value); };
     if (first) {
         for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;

@@ -59,7 +59,8 @@ template <class T> struct DeviceSliced {
                  ++k, slot += 32)
                 columns[slot] = a.column[k], values[slot] = a.value[k];
         }
-        start = gpulab::DeviceBuffer<int>(starts), column = gpulab::DeviceBuffer<int>(columns);
+        start = gpulab::DeviceBuffer<int>(starts);
+        column = gpulab::DeviceBuffer<int>(columns);
         value = gpulab::DeviceBuffer<T>(values);
     }
     SlicedRows<T> view() const { return {start.data(), column.data(), value.data(), rows}; }

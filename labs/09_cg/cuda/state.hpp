@@ -21,7 +21,7 @@ namespace cg {
 struct State {
     double rho = 0, alpha = 0, beta = 0; ///< rho is r . z
     double pq = 0;                       ///< p . q, of the last iteration
-    double least_pq = 0;                 ///< with which the iteration goes on: see note_residual()
+    double min_pq = 0;                   ///< with which the iteration goes on: see note_residual()
     unsigned long long iteration = 0;
     End end = End::none;
     bool stop = false;
@@ -48,7 +48,7 @@ __device__ inline bool is_exhausted(const double* history, unsigned long long k,
 }
 
 /// Whether the iteration can go on with this p . q. end_by_curvature() decides in the same way.
-__device__ inline bool has_curvature(double pq, const State* s) { return pq > 0 && pq >= s->least_pq && isfinite(pq); }
+__device__ inline bool has_curvature(double pq, const State* s) { return pq > 0 && pq >= s->min_pq && isfinite(pq); }
 
 /// Takes p . q of this iteration. Called by one thread.
 __device__ inline void note_product(State* s, double pq) {
@@ -68,7 +68,7 @@ __device__ inline void note_residual(State* s, double* history, unsigned long lo
     const unsigned long long limit = s->limit;
     history[k] = norm;
     s->iteration = k;
-    s->least_pq = is_exhausted(history, k, epsilon) ? smallest_normal : 0;
+    s->min_pq = is_exhausted(history, k, epsilon) ? smallest_normal : 0;
     s->end = !isfinite(norm) ? End::not_finite : norm <= stop_at ? End::converged : k >= limit ? End::limit : End::none;
     if (k == 0 && s->end != End::none) s->stop = true; // x_0 needs no step
 }

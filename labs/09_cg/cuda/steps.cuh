@@ -24,7 +24,11 @@ __device__ void update_residual(T alpha, const T* q, const T* inverse, T* r, std
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
             const std::size_t i = first + k * stride;
-            if (i < n) residual[k] = r[i], product[k] = q[i], weight[k] = inverse ? inverse[i] : T(1);
+            if (i < n) {
+                residual[k] = r[i];
+                product[k] = q[i];
+                weight[k] = inverse ? inverse[i] : T(1);
+            }
         }
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
@@ -50,7 +54,11 @@ __device__ void update_x_and_p(T alpha, T beta, const T* r, const T* inverse, T*
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {
             const std::size_t i = first + k * stride;
-            if (i < n) direction[k] = p[i], z[k] = inverse ? inverse[i] * r[i] : r[i], solution[k] = x[i];
+            if (i < n) {
+                direction[k] = p[i];
+                z[k] = inverse ? inverse[i] * r[i] : r[i];
+                solution[k] = x[i];
+            }
         }
 #pragma unroll
         for (int k = 0; k < rows_at_once; ++k) {

@@ -52,10 +52,15 @@ __device__ inline double sum_of(const double* values, unsigned count, unsigned s
 /// @param partial two numbers per block @return whether this is the last block: the sums are only there
 /// @pre as for is_last_block()
 __device__ inline bool two_grid_sums(double& a, double& b, double* partial, unsigned* tickets) {
-    a = block_sum(a), b = block_sum(b);
-    if (threadIdx.x == 0) partial[2 * blockIdx.x] = a, partial[2 * blockIdx.x + 1] = b;
+    a = block_sum(a);
+    b = block_sum(b);
+    if (threadIdx.x == 0) {
+        partial[2 * blockIdx.x] = a;
+        partial[2 * blockIdx.x + 1] = b;
+    }
     if (!is_last_block(tickets)) return false;
-    a = sum_of(partial, gridDim.x, 2), b = sum_of(partial + 1, gridDim.x, 2);
+    a = sum_of(partial, gridDim.x, 2);
+    b = sum_of(partial + 1, gridDim.x, 2);
     return true;
 }
 

@@ -44,7 +44,8 @@ template <class T> struct FlaggedSlots {
     __device__ void send_residual(double rr, double rho) const {
         for (unsigned part = threadIdx.x; part < parts; part += block_threads) {
             double* const slot = of[part].residual + 2 * me;
-            slot[0] = rr, slot[1] = rho;
+            slot[0] = rr;
+            slot[1] = rho;
             raise(of[part].residual_flags[me]);
         }
     }
@@ -91,7 +92,10 @@ template <class T> struct FlaggedSlots {
             here = s->end != End::lost; // wait_for_halo() was not in vain
             for (unsigned part = threadIdx.x; here && part < parts; part += block_threads)
                 here = wait_for(flags[part], step);
-            if (!here) s->end = End::lost, s->stop = true;
+            if (!here) {
+                s->end = End::lost;
+                s->stop = true;
+            }
         }
         return __syncthreads_and(here);
     }

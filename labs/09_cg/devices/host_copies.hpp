@@ -20,7 +20,10 @@ template <class T> class HostCopies : public ClParts<T> {
 public:
     HostCopies(const Problem<T>& problem, const Contexts& contexts, const std::vector<Part<T>>& parts)
         : ClParts<T>(problem, contexts, parts, /*whole_p=*/false) {
-        for (const Part<T>& part : parts) sent_.emplace_back(part.send.size()), halo_.emplace_back(part.halo.size());
+        for (const Part<T>& part : parts) {
+            sent_.emplace_back(part.send.size());
+            halo_.emplace_back(part.halo.size());
+        }
         copied_.resize(parts.size());
     }
 

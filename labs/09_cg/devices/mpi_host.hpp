@@ -45,11 +45,14 @@ public:
 private:
     /// Adds up two numbers of every rank; p . q comes with a zero.
     ResidualSums sum_over_ranks(const ResidualSums& mine) {
-        slots_[2 * me_] = mine.rr, slots_[2 * me_ + 1] = mine.rho;
+        slots_[2 * me_] = mine.rr;
+        slots_[2 * me_ + 1] = mine.rho;
         gather_shares(slots_.data(), 2);
         ResidualSums all;
-        for (std::size_t rank = 0; 2 * rank < slots_.size(); ++rank)
-            all.rr += slots_[2 * rank], all.rho += slots_[2 * rank + 1];
+        for (std::size_t rank = 0; 2 * rank < slots_.size(); ++rank) {
+            all.rr += slots_[2 * rank];
+            all.rho += slots_[2 * rank + 1];
+        }
         return all;
     }
     Device& device() { return *this->devices().front(); }

@@ -23,7 +23,10 @@ struct Slots {
         if (threadIdx.x == 0) pq[me] = mine;
     }
     __device__ void send_residual(double rr, double rho) const {
-        if (threadIdx.x == 0) residual[2 * me] = rr, residual[2 * me + 1] = rho;
+        if (threadIdx.x == 0) {
+            residual[2 * me] = rr;
+            residual[2 * me + 1] = rho;
+        }
     }
     template <class T> __device__ void send_p(std::size_t /*i*/, T /*p_i*/) const {} // pack_kernel collects it
     __device__ void all_p_is_sent() const {}

@@ -36,14 +36,16 @@ public:
         std::vector<FlaggedSlots<T>> of_parts;
         this->each([&](Gpu& g) {
             unsigned* const flags = flags_.emplace_back(3 * parts.size()).data();
-            g.exchange.halo_flags = flags, g.exchange.pq_flags = flags + parts.size();
+            g.exchange.halo_flags = flags;
+            g.exchange.pq_flags = flags + parts.size();
             g.exchange.residual_flags = flags + 2 * parts.size();
             of_parts.push_back(g.exchange);
         });
         this->each([&](Gpu& g) {
             g.exchange.of = slots_.emplace_back(of_parts).data();
             list_copies(g);
-            g.inner_blocks = blocks_for(product_with_halo_kernel<T, FlaggedSlots<T>>, g.rows), g.border_blocks = 0;
+            g.inner_blocks = blocks_for(product_with_halo_kernel<T, FlaggedSlots<T>>, g.rows);
+            g.border_blocks = 0;
             g.partial = gpulab::DeviceBuffer<double>(g.partial_sums());
             std::vector<T> x_0; // in the halo
             for (const std::int32_t i : g.part.halo) x_0.push_back(problem.start[static_cast<std::size_t>(i)]);
@@ -98,9 +100,12 @@ private:
             all.insert(all.end(), places.begin(), places.end());
             first.push_back(static_cast<unsigned>(all.size()));
         }
-        first_copies_.emplace_back(first), copies_.emplace_back(all);
-        g.exchange.inner_begin = g.part.inner_begin, g.exchange.inner_end = g.part.inner_end;
-        g.exchange.first_copy = first_copies_.back().data(), g.exchange.copies = copies_.back().data();
+        first_copies_.emplace_back(first);
+        copies_.emplace_back(all);
+        g.exchange.inner_begin = g.part.inner_begin;
+        g.exchange.inner_end = g.part.inner_end;
+        g.exchange.first_copy = first_copies_.back().data();
+        g.exchange.copies = copies_.back().data();
     }
 
     // Of every part: its flags, where the slots of all parts are, where each border row's p goes, and the halo of x_0.

@@ -24,7 +24,9 @@ public:
 
     const Part<T>& part() const { return part_; }
     void reset() {
-        x_ = start_, r_ = b_, alpha_ = 0;
+        x_ = start_;
+        r_ = b_;
+        alpha_ = 0;
         std::copy(start_.begin(), start_.end(), p_.begin());
     }
     void pack(T* out) const {

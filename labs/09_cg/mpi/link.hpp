@@ -64,11 +64,11 @@ inline std::string why_not_nccl(const std::vector<Place>& places, bool built) {
 }
 
 /// Whether the ranks use NCCL. All of them come to the same answer.
-/// @param wish auto, host or nccl @param obstacle see why_not_nccl()
+/// @param requested auto, host or nccl @param obstacle see why_not_nccl()
 /// @throws gpulab::UsageError when NCCL is wanted and cannot be
-inline bool takes_nccl(const std::string& wish, const std::string& obstacle) {
-    if (wish == "nccl" && !obstacle.empty()) throw gpulab::UsageError("--link nccl: " + obstacle);
-    return wish != "host" && obstacle.empty();
+inline bool takes_nccl(const std::string& requested, const std::string& obstacle) {
+    if (requested == "nccl" && !obstacle.empty()) throw gpulab::UsageError("--link nccl: " + obstacle);
+    return requested != "host" && obstacle.empty();
 }
 
 } // namespace cg

@@ -82,7 +82,7 @@ template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, 
 /// This rank among all: where it and the others compute, and how they are linked.
 struct Team {
     /// @throws gpulab::UsageError when a rank has no such device
-    Team(const Choice& wish, const Ranks& its_ranks, cg::Watchdog& watchdog) : c(wish), ranks(its_ranks) {
+    Team(const Choice& requested, const Ranks& its_ranks, cg::Watchdog& watchdog) : c(requested), ranks(its_ranks) {
         together(ranks, watchdog, [&] {
             mine.computer = ranks.computer;
             if (c.on == "opencl") mine.on = Backend::opencl;
@@ -209,7 +209,7 @@ std::string words_for(const Team& team) {
 }
 
 /// Prints what each rank has, on rank 0: the others write to /dev/null.
-template <class T> void tell_parts(const Team& team, const cg::Part<T>& part) {
+template <class T> void print_parts(const Team& team, const cg::Part<T>& part) {
     std::string link = "by host memory";
     if (team.c.link == "auto" && team.mine.on == Backend::cuda) link += fmt::format(" ({})", team.obstacle);
 #if defined(GPULAB_WITH_NCCL)
@@ -226,14 +226,20 @@ template <class T>
 int report_solution(gpulab::Report& report, cg::Files& files, const Team& team, const cg::Problem<T>& problem,
                     const cg::Output<T>& out, bool agreed, const std::vector<double>& times) try {
     gpulab::Comparison comparison = cg::compare(problem, cg::make_reference(problem), out);
-    if (!agreed) comparison.passed = false, comparison.message = "the ranks disagree about the residuals";
+    if (!agreed) {
+        comparison.passed = false;
+        comparison.message = "the ranks disagree about the residuals";
+    }
     gpulab::Result result;
     result.variant = "mpi";
-    result.device = team.device, result.backend = team.device.backend, result.has_device = true;
+    result.device = team.device;
+    result.backend = team.device.backend;
+    result.has_device = true;
     result.devices = cg::count_devices(team.all);
     result.status = comparison.passed ? gpulab::Result::Status::passed : gpulab::Result::Status::failed;
     result.reason = comparison.message;
-    result.error = comparison.error, result.tolerance = comparison.tolerance;
+    result.error = comparison.error;
+    result.tolerance = comparison.tolerance;
     result.kernel = gpulab::summarise(times);
     result.extra = cg::iteration_values(out, result.kernel.median);
     result.extra.insert(result.extra.end(), {{"ranks", team.ranks.count},
@@ -245,7 +251,7 @@ int report_solution(gpulab::Report& report, cg::Files& files, const Team& team, 
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
     files.write_histories({{fmt::format("mpi on {} ranks", team.ranks.count), out.history}});
-    fmt::print("\n{}\n", cg::conclude(problem, out, files, team.c.name()));
+    fmt::print("\n{}\n", cg::report_solution(problem, out, files, team.c.name()));
     return files.all_written() ? code : gpulab::exit_failure;
 } catch (const gpulab::Error&) {
     return gpulab::fail("cg_mpi");
@@ -290,7 +296,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
     out.x = gathered(ranks, split, out.x, problem.n());
     watchdog.end(); // rank 0 may take long to judge
 
-    tell_parts(team, part);
+    print_parts(team, part);
     int code = gpulab::exit_success;
     if (ranks.me == 0) code = report_solution(*report, *files, team, problem, out, agreed, times);
     std::fflush(stdout);
@@ -315,7 +321,7 @@ int with_ranks(int argc, char** argv, const Ranks& ranks) {
         if (options.given(name)) throw gpulab::UsageError(fmt::format("{}: --on says where ranks compute", name));
     if (options.given("--threads") && c.on != "cpu" && c.on != "auto")
         throw gpulab::UsageError("--threads: is for ranks on the CPU (--on cpu)");
-    cg::settle(c);
+    cg::set_defaults(c);
     return c.type == "double" ? run<double>(options, c, ranks) : run<float>(options, c, ranks);
 }
 

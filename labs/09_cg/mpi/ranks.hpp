@@ -44,7 +44,10 @@ private:
         std::uint64_t seen = 0;
         while (!stop.stop_requested()) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            if (const std::uint64_t now = count_; now != seen || !watching_) seen = now, last = gpulab::clock_ms();
+            if (const std::uint64_t now = count_; now != seen || !watching_) {
+                seen = now;
+                last = gpulab::clock_ms();
+            }
             if (gpulab::clock_ms() - last > 1e3 * seconds) {
                 fmt::print(stderr, "cg_mpi: rank {}: no progress for {} s; another rank does not answer\n", rank_,
                            seconds);
@@ -61,17 +64,17 @@ private:
 
 /// For tests: CG_MPI_FAULT=die:RANK or stop:RANK makes that rank end, or stop without an end, in its third iteration.
 inline void fault_for_tests(const Ranks& ranks, std::size_t iteration) {
-    const char* const wish = std::getenv("CG_MPI_FAULT");
-    if (!wish || iteration != 2) return;
-    if (wish == fmt::format("die:{}", ranks.me)) std::raise(SIGKILL);
-    while (wish == fmt::format("stop:{}", ranks.me)) std::this_thread::sleep_for(std::chrono::seconds(1));
+    const char* const requested = std::getenv("CG_MPI_FAULT");
+    if (!requested || iteration != 2) return;
+    if (requested == fmt::format("die:{}", ranks.me)) std::raise(SIGKILL);
+    while (requested == fmt::format("stop:{}", ranks.me)) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 /// For tests: CG_MPI_SLOW=RANK:FACTOR makes the measurement of speeds treat that rank as FACTOR times slower.
 inline double slowness_for_tests(const Ranks& ranks) {
-    const char* const wish = std::getenv("CG_MPI_SLOW");
+    const char* const requested = std::getenv("CG_MPI_SLOW");
     const std::string mine = fmt::format("{}:", ranks.me);
-    return wish && std::string(wish).starts_with(mine) ? std::stod(wish + mine.size()) : 1;
+    return requested && std::string(requested).starts_with(mine) ? std::stod(requested + mine.size()) : 1;
 }
 
 } // namespace cg

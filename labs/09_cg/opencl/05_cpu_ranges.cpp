@@ -91,7 +91,10 @@ public:
     void solution(std::span<T> x) {
         finish();
         x_.copy_to(x);
-        r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), partial_.check_guard_bands();
+        r_.check_guard_bands();
+        q_.check_guard_bands();
+        p_.check_guard_bands();
+        partial_.check_guard_bands();
     }
 
 private:

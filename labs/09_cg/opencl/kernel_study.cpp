@@ -24,7 +24,8 @@ template <class T> void kernel_rows(const Problem<T>& p, const std::string& matr
     const std::vector<std::size_t> sizes = group_sizes(p);
     gpulab::Result result;
     result.backend = gpulab::Backend::opencl;
-    result.device = gpulab::opencl().description(), result.has_device = true;
+    result.device = gpulab::opencl().description();
+    result.has_device = true;
     result.status = gpulab::Result::Status::passed;
     const auto units = static_cast<std::size_t>(std::max(result.device.compute_units, 1));
     report.say(fmt::format("{}: groups of at most {} work-items, {} compute units, {} work-items to begin with",

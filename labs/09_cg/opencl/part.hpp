@@ -34,9 +34,9 @@ public:
     /// @param problem the whole; this part has the rows from part.first on
     /// @param whole_p whether p is the whole vector, in which the columns count. Otherwise the columns count in the
     ///        part's own elements and the halo behind them
-    /// @param most_items of a group
+    /// @param max_items of a group
     ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0,
-           std::size_t most_items = usual_items)
+           std::size_t max_items = usual_items)
         : context_(context), use_(std::in_place, context), record_(lane), part_(part), rows_(part.rows()),
           first_(whole_p ? part.first : 0), jacobi_(problem.jacobi),
           copies_(context.context(), context.device(), CL_QUEUE_PROFILING_ENABLE),
@@ -44,7 +44,7 @@ public:
           start_(piece(problem.start, part)), inverse_(piece(problem.inverse_diagonal, part)),
           b_(piece(problem.b, part)), which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_),
           q_(rows_), p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
-          first_sum_(most_groups * units()), second_sum_(most_groups * units()) {
+          first_sum_(max_groups * units()), second_sum_(max_groups * units()) {
         const std::string real = gpulab::real_option<T>();
         dot_ = gpulab::opencl_kernel(dot_cl, "dot_product", real);
         dot_jacobi_ = gpulab::opencl_kernel(dot_cl, "dot_jacobi", real);
@@ -57,7 +57,7 @@ public:
         // dot needs a number for each item in local memory, and a power of two of them.
         const std::size_t local_bytes = context.device().template getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
         local_ = std::clamp<std::size_t>(std::bit_ceil(std::max<std::size_t>(rows_, 1)), 32,
-                                         std::min(most_items, std::bit_floor(local_bytes / sizeof(T))));
+                                         std::min(max_items, std::bit_floor(local_bytes / sizeof(T))));
         for (const cl::Kernel* kernel :
              {&dot_, &dot_jacobi_, &next_x_, &next_r_, &next_p_, &spmv_, &pack_, &spmv_halo_})
             local_ = std::min(local_, std::bit_floor(context.max_work_group(*kernel)));
@@ -83,7 +83,8 @@ public:
         for (const gpulab::ClBuffer<T>* vector :
              {&x_, &r_, &q_, &p_, &send_, &halo_, &first_sum_.partial, &second_sum_.partial})
             poison(*vector, queue);
-        gpulab::poison(first_sum_.host), gpulab::poison(second_sum_.host);
+        gpulab::poison(first_sum_.host);
+        gpulab::poison(second_sum_.host);
         queue.finish();
         if (rows_ > 0) {
             queue.enqueueCopyBuffer(start_.data(), x_.data(), 0, 0, rows_ * sizeof(T));
@@ -197,7 +198,10 @@ public:
     void solution(std::span<T> own) {
         finish();
         x_.copy_to(own);
-        r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), halo_.check_guard_bands();
+        r_.check_guard_bands();
+        q_.check_guard_bands();
+        p_.check_guard_bands();
+        halo_.check_guard_bands();
     }
 
     /// The time of one run of a kernel with this number of groups per compute unit, in milliseconds; for the tuning and
@@ -210,7 +214,10 @@ public:
         else if (name == "next_x") next_x(T{0});
         else if (name == "next_r") next_r(T{0});
         else if (name == "next_p") next_p(T{0});
-        else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
+        else {
+            multiply(0, part_.halo.empty() ? rows_ : 0);
+            multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
+        }
         finish();
         record_.stop();
         const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;

@@ -103,7 +103,9 @@ void solve_on_devices(Parts& parts, const Problem<T>& problem, Output<T>& out, S
         solve(parts, [](std::size_t) {});
         for (ClPart<T>* device : devices) device->finish();
         const Output<T>& found = parts.history_and_end();
-        result.history = found.history, result.end = found.end, result.curvature = found.curvature;
+        result.history = found.history;
+        result.end = found.end;
+        result.curvature = found.curvature;
     });
 }
 

@@ -125,13 +125,13 @@ inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
 }
 
 /// The tiles of a variant, and what it should have done beside its answer, or "".
-inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::vector<gpulab::Tile>& tiles) {
+inline std::string contract_violation(const gpulab::Variant<Run>& variant, std::vector<gpulab::Tile>& tiles) {
     Output c(33);
     Stopwatch once;
     gpulab::testing::in_turn_noting_tiles(once, "elements",
                                           [&] { variant.run(make_problem(33, gpulab::testing::seed), c, once); });
     tiles = once.tiles();
-    const std::string fault = gpulab::testing::manners_fault(variant.backend, variant.baseline, once);
+    const std::string fault = gpulab::testing::contract_violation(variant.backend, variant.baseline, once);
     if (!fault.empty() || variant.name.ends_with("_raw"))
         return fault; // a raw rung times itself, so nothing can leave its body out
     const Problem p = make_problem(100, gpulab::testing::seed);

@@ -55,7 +55,7 @@ void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     };
     faults.check("every size", [&] { return saxpy::testing::first_fault(v.run, sizes_of(straddling_sizes())); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, tiles); });
+    faults.check("contract", [&] { return saxpy::testing::contract_violation(v, tiles); });
     faults.check("sizes next to its tile", [&] {
         const std::size_t largest = gpulab::testing::largest_near_tile(v.backend);
         return saxpy::testing::first_fault(v.run, sizes_of(sizes_next_to(tiles, largest)));
@@ -76,8 +76,8 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
         gpulab::testing::in_turn_noting_tiles(once, "elements", [&] { v.run(tiny, d, once); });
         return saxpy::compare({0, 5, 3}, d).message;
     });
-    faults.check("manners", [&] {
-        const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once);
+    faults.check("contract", [&] {
+        const std::string fault = gpulab::testing::contract_violation(v.backend, v.baseline, once);
         const auto run = [&](saxpy::Distances& d, gpulab::Stopwatch& watch) { v.run(tiny, d, watch); };
         return fault.empty() ? gpulab::testing::reset_fault(run, saxpy::Distances(3)) : fault;
     });
@@ -92,7 +92,7 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
 /// The same at small sizes, for tools that are a thousand times slower than the device: two tiles and a partial one.
 [[maybe_unused]] void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, tiles); });
+    faults.check("contract", [&] { return saxpy::testing::contract_violation(v, tiles); });
     std::vector<std::size_t> sizes = small_sizes();
     for (const gpulab::Tile& tile : tiles) sizes.push_back(2 * tile.size + 5);
     faults.check("small sizes", [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes)); });

@@ -71,8 +71,8 @@ def test_the_OpenCL_program_lists_all_devices_and_computes_SAXPY_on_each(scratch
             devices.append((platform, found[1]))
     assert devices, first
     for p, d in devices:
-        said = passed(program, p, d).stdout
-        assert f"\nchosen: platform {p}, device {d}\n" in said and said.endswith("\nall 1000000 elements are right\n"), said
+        printed = passed(program, p, d).stdout
+        assert f"\nchosen: platform {p}, device {d}\n" in printed and printed.endswith("\nall 1000000 elements are right\n"), printed
 
 
 @pytest.mark.parametrize("old, new, exit_code, words", [

@@ -95,12 +95,12 @@ template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
 /// What a variant should have done beside its answer when it ran a problem, or "".
 /// @param tiles becomes its tiles @param unit what they count
 template <class Variant, class Problem, class Output>
-std::string manners_fault(const Variant& v, const Problem& p, Output out, std::vector<gpulab::Tile>& tiles,
-                          std::string_view unit = "elements") {
+std::string contract_violation(const Variant& v, const Problem& p, Output out, std::vector<gpulab::Tile>& tiles,
+                               std::string_view unit = "elements") {
     Stopwatch once;
     gpulab::testing::in_turn_noting_tiles(once, unit, [&] { v.run(p, out, once); });
     tiles = once.tiles();
-    const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once, {unit});
+    const std::string fault = gpulab::testing::contract_violation(v.backend, v.baseline, once, {unit});
     if (!fault.empty()) return fault;
     return gpulab::testing::reset_fault([&](Output& o, Stopwatch& watch) { v.run(p, o, watch); }, out);
 }

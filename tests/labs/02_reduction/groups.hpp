@@ -9,8 +9,8 @@ namespace reduction::testing {
 /// Work-groups that every OpenCL rung starts while this object lives.
 class Groups {
 public:
-    explicit Groups(std::size_t groups) { wished_groups = groups; }
-    ~Groups() { wished_groups = 0; }
+    explicit Groups(std::size_t groups) { groups_override = groups; }
+    ~Groups() { groups_override = 0; }
     Groups(const Groups&) = delete;
     Groups& operator=(const Groups&) = delete;
 };

@@ -70,16 +70,16 @@ std::string float_products_fault(reduction::DotRun<float>* run) {
 }
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
-template <class T> std::string manners_fault(const Dot<T>& v, std::vector<gpulab::Tile>& tiles) {
+template <class T> std::string contract_violation(const Dot<T>& v, std::vector<gpulab::Tile>& tiles) {
     const auto p = reduction::make_dot_problem<T>(1000, gpulab::testing::seed);
-    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles);
+    return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles);
 }
 
 template <class T> void check_dot(const Dot<T>& v, Faults& faults) {
     faults.check("by hand", [&] { return dot_fault_by_hand<T>(v.run); });
     faults.check("every size", [&] { return first_dot_fault(v.run, v.backend, straddling_sizes()); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     faults.check("sizes next to its tiles", [&] {
         return first_dot_fault(v.run, v.backend, sizes_next_to(tiles, largest_near_tile(v.backend)), whole_numbers);
     });
@@ -109,9 +109,9 @@ const VariantCases double_dots(reduction::dot_variants<double>(), "multiplies an
 
 // Series.
 
-template <class T> std::string manners_fault(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
+template <class T> std::string contract_violation(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
     const SeriesProblem<T> p{Series::pi, 1, 1000};
-    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles, "terms");
+    return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles, "terms");
 }
 
 template <class T> void check_series(const Sequence<T>& v, Faults& faults) {
@@ -119,7 +119,7 @@ template <class T> void check_series(const Sequence<T>& v, Faults& faults) {
     if (v.backend == Backend::cuda)
         faults.check("1000003 terms", [&] { return first_series_fault<T>(v.run, v.backend, {1'000'003}); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     faults.check("numbers of terms next to its tiles", [&] { // of the series whose terms fall slowly
         const std::vector<SeriesProblem<T>> slow = {{Series::pi, 1, 0}};
         return first_series_fault<T>(v.run, v.backend, sizes_next_to(tiles, 1 << 20, "terms"), slow);
@@ -147,7 +147,7 @@ namespace {
 
 template <class T> void check_dot_groups(const Dot<T>& v, Faults& faults) {
     for (const std::size_t groups : {1, 2, 255, 256, 257, 1000}) { // fewer and more than a group has items
-        const reduction::testing::Groups wished(groups);
+        const reduction::testing::Groups requested(groups);
         faults.check(fmt::format("{} groups", groups), [&] {
             return first_dot_fault(v.run, v.backend, {1023, 300'007});
         });
@@ -156,7 +156,7 @@ template <class T> void check_dot_groups(const Dot<T>& v, Faults& faults) {
 
 template <class T> void check_series_groups(const Sequence<T>& v, Faults& faults) {
     {
-        const reduction::testing::Groups wished(1000); // more than a group has items
+        const reduction::testing::Groups requested(1000); // more than a group has items
         faults.check("1000 groups", [&] { return first_series_fault<T>(v.run, v.backend, {100'003}); });
     }
     if constexpr (std::is_same_v<T, float>)
@@ -186,11 +186,11 @@ const VariantCases double_series_groups(reduction::series_variants<double>(),
 /// For oclgrind: a ragged group, then two grids of two groups with a ragged group behind.
 template <class T> void check_small_dot(const Dot<T>& v, Faults& faults) {
     faults.check("one group", [&] { return first_dot_fault(v.run, v.backend, {33}, whole_numbers); });
-    const reduction::testing::Groups wished(2);
+    const reduction::testing::Groups requested(2);
     faults.check("three rounds", [&] { return first_dot_fault(v.run, v.backend, {2 * 512 + 5}, whole_numbers); });
 }
 template <class T> void check_small_series(const Sequence<T>& v, Faults& faults) {
-    const reduction::testing::Groups wished(1);
+    const reduction::testing::Groups requested(1);
     const std::vector<SeriesProblem<T>> both = {{Series::pi, 1, 0}, {Series::log, T(-0.5), 0}};
     faults.check("three rounds", [&] { return first_series_fault<T>(v.run, v.backend, {2 * 256 + 5}, both); });
 }
@@ -215,14 +215,14 @@ namespace {
 /// For compute-sanitizer: less than a tile, two tiles and a ragged one, and a grid that goes round.
 template <class T> void check_sanitized_dot(const Dot<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     Sizes sizes = {0, 1, 1000};
     for (const gpulab::Tile& tile : tiles) sizes.push_back(2 * tile.size + 5);
     faults.check("small sizes", [&] { return first_dot_fault(v.run, v.backend, sizes, whole_numbers); });
 }
 template <class T> void check_sanitized_series(const Sequence<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     Sizes terms = {0, 1};
     for (const gpulab::Tile& tile : tiles) terms.push_back(2 * tile.size + 5);
     const std::vector<SeriesProblem<T>> both = {{Series::pi, 1, 0}, {Series::log, T(-0.5), 0}};

@@ -4,7 +4,7 @@
 
 #include "checks.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "late_scan.hpp"
+#include "perturbed_scan.hpp"
 #include "rungs.hpp"
 
 using gpulab::Backend;
@@ -55,9 +55,9 @@ template <class T> std::string fault_by_hand(reduction::ScanRun<T>* run) {
 }
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
-template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
+template <class T> std::string contract_violation(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
     const auto p = reduction::make_scan_problem<T>(Scan::inclusive, 1000, gpulab::testing::seed);
-    return reduction::testing::manners_fault(v, p, Prefixes<T>(1000), tiles);
+    return reduction::testing::contract_violation(v, p, Prefixes<T>(1000), tiles);
 }
 
 template <class T> void check_scan(const Variant<T>& v, Faults& faults) {
@@ -65,7 +65,7 @@ template <class T> void check_scan(const Variant<T>& v, Faults& faults) {
     faults.check("every size",
                  [&] { return first_scan_fault(v.run, v.backend, sizes_for(v.name, straddling_sizes())); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     faults.check("sizes next to its tiles", [&] {
         const std::size_t largest = std::min<std::size_t>(largest_near_tile(v.backend), 1 << 22);
         return first_scan_fault(v.run, v.backend, sizes_for(v.name, sizes_next_to(tiles, largest)), whole_numbers);
@@ -124,14 +124,14 @@ const VariantCases oclgrind_ints(reduction::scan_variants<int>(), "scans whole n
 #if defined(GPULAB_WITH_CUDA)
 namespace {
 // 700 tiles of cuda_scan_look_back, 1556 of cuda_scan_warp_duties: more than there are blocks on the device at a time.
-constexpr Variant<int> reversed[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_blocks_reversed}},
-                       waiting[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_late_blocks},
-                                    {"cuda_scan_warp_duties", "", Backend::cuda, late::duties_with_late_blocks}};
-void check_late(const Variant<int>& v, Faults& faults) {
+constexpr Variant<int> reversed[] = {{"cuda_scan_look_back", "", Backend::cuda, perturbed::scan_with_blocks_reversed}},
+                       waiting[] = {{"cuda_scan_look_back", "", Backend::cuda, perturbed::scan_with_late_blocks},
+                                    {"cuda_scan_warp_duties", "", Backend::cuda, perturbed::duties_with_late_blocks}};
+void check_perturbed(const Variant<int>& v, Faults& faults) {
     faults.check("700 tiles", [&] { return first_scan_fault(v.run, v.backend, {700 * 20480 - 5}, whole_numbers); });
 }
-const VariantCases in_another_order(reversed, "scans whole numbers with blocks in another order", "", check_late);
-const VariantCases late_blocks(waiting, "scans whole numbers with late blocks", "", check_late);
+const VariantCases in_another_order(reversed, "scans whole numbers with blocks in another order", "", check_perturbed);
+const VariantCases perturbed_blocks(waiting, "scans whole numbers with perturbed blocks", "", check_perturbed);
 
 /// For compute-sanitizer: a tile that is not full, and two tiles with a ragged one behind. Tiles of a million elements,
 /// at which the sums of the blocks are scanned in two levels, with one type: under racecheck each run took 5 to 12 s.
@@ -140,7 +140,7 @@ template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
     std::optional<gpulab::testing::Environment> poisoned;
     if (v.name == "cuda_scan_warp_duties") poisoned.emplace("GPULAB_POISON", "1");
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     Sizes sizes = {0, 1, 1000};
     for (const gpulab::Tile& tile : tiles)
         if (tile.size < 100'000 || std::is_same_v<T, int>) sizes.push_back(2 * tile.size + 5);

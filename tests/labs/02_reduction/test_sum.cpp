@@ -60,9 +60,9 @@ std::string float_accumulator_fault(reduction::SumRun<float>* run) {
 }
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
-template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
+template <class T> std::string contract_violation(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
     const auto p = reduction::make_sum_problem<T>(1000, gpulab::testing::seed);
-    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles);
+    return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles);
 }
 
 /// All that one variant must do, on the current device.
@@ -71,7 +71,7 @@ template <class T> void check_sum(const Variant<T>& v, Faults& faults) {
     faults.check("by hand", [&] { return fault_by_hand<T>(v.run); });
     faults.check("every size", [&] { return first_fault(v.run, v.backend, sizes_for(v.name, straddling_sizes())); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     faults.check("sizes next to its tiles", [&] {
         const auto sizes = sizes_for(v.name, sizes_next_to(tiles, largest_near_tile(v.backend)));
         return first_fault(v.run, v.backend, sizes, whole_numbers);
@@ -114,16 +114,16 @@ namespace {
 /// of several loads.
 template <class T> void check_groups(const Variant<T>& v, Faults& faults) {
     for (const std::size_t groups : {1, 255, 256, 257, 1000}) {
-        const reduction::testing::Groups wished(groups);
+        const reduction::testing::Groups requested(groups);
         faults.check(fmt::format("{} groups", groups), [&] { return first_fault(v.run, v.backend, {1023, 300'007}); });
     }
     for (const std::size_t groups : {1, 2, 3}) {
-        const reduction::testing::Groups wished(groups);
+        const reduction::testing::Groups requested(groups);
         faults.check(fmt::format("{} groups, every size", groups),
                      [&] { return first_fault(v.run, v.backend, straddling_sizes(), whole_numbers); });
         faults.check(fmt::format("{} groups, sizes next to its tiles", groups), [&] {
             std::vector<gpulab::Tile> tiles;
-            const std::string fault = manners_fault<T>(v, tiles);
+            const std::string fault = contract_violation<T>(v, tiles);
             if (!fault.empty()) return fault;
             return first_fault(v.run, v.backend, sizes_next_to(tiles, 1 << 20), whole_numbers);
         });
@@ -139,10 +139,10 @@ const VariantCases double_groups(reduction::sum_variants<double>(), "joins the d
 /// of a tree, 65536 elements, would take it too long.
 template <class T> void check_small(const Variant<T>& v, Faults& faults) {
     faults.check("one group", [&] { return first_fault(v.run, v.backend, {1, 33}, whole_numbers); });
-    const reduction::testing::Groups wished(2);
+    const reduction::testing::Groups requested(2);
     faults.check("several rounds", [&] {
         std::vector<gpulab::Tile> tiles;
-        const std::string fault = manners_fault<T>(v, tiles);
+        const std::string fault = contract_violation<T>(v, tiles);
         if (!fault.empty()) return fault;
         std::size_t largest = 0;
         for (const gpulab::Tile& tile : tiles)
@@ -165,7 +165,7 @@ namespace {
 /// For compute-sanitizer: a block that is not full, two tiles and a ragged one, and a grid that goes round.
 template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
     reduction::testing::Sizes sizes = {0, 1, 1000};
     for (const gpulab::Tile& tile : tiles) // all but the tile of the third round of a tree
         if (tile.size < 1 << 24) sizes.push_back(2 * tile.size + 5);

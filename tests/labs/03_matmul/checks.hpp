@@ -153,7 +153,7 @@ template <class T> struct Rung {
     AnyRun<T> run;
     Backend backend = Backend::cpu;
     bool baseline = false;
-    std::size_t most_elements = std::numeric_limits<std::size_t>::max(); ///< of C; it refuses more
+    std::size_t max_elements = std::numeric_limits<std::size_t>::max(); ///< of C; it refuses more
     bool of_study = false; ///< a rung's kernel with another tile, one that may take long for large matrices
     double input_error = 0;
     Exact exact = {};
@@ -161,7 +161,7 @@ template <class T> struct Rung {
 
     /// Those of the shapes that it does not refuse.
     std::vector<Shape> able(std::vector<Shape> shapes) const {
-        std::erase_if(shapes, [&](const Shape& s) { return s.m * s.n > most_elements; });
+        std::erase_if(shapes, [&](const Shape& s) { return s.m * s.n > max_elements; });
         return shapes;
     }
 };
@@ -169,7 +169,7 @@ template <class T> struct Rung {
 /// A variant of the lab's table.
 template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
     Rung<T> rung{v.run, v.backend, v.baseline};
-    if (v.name == "cuda_one_block") rung.most_elements = 1024;
+    if (v.name == "cuda_one_block") rung.max_elements = 1024;
     rung.input_error = input_error(v.name);
     if (rung.input_error > 0) rung.exact = {-std::ilogb(rung.input_error), v.name != "cuda_three_tf32", false};
     return rung;
@@ -177,7 +177,7 @@ template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
 
 /// What a variant should do beside its answer, or "". Asks it for its tiles: with a short sum and a long one, which may
 /// be cut into parts.
-template <class T> std::string manners_fault(Rung<T>& rung) {
+template <class T> std::string contract_violation(Rung<T>& rung) {
     rung.tiles.clear();
     for (const Shape& s : {Shape{33, 30, 31}, Shape{31, 2000, 33}}) {
         Output<T> c(s.m * s.n);
@@ -185,7 +185,7 @@ template <class T> std::string manners_fault(Rung<T>& rung) {
         if (std::string stray = stray_write<T>(rung.run, whole_example<T>(s).problem, c, once); !stray.empty())
             return stray;
         const std::string fault =
-            gpulab::testing::manners_fault(rung.backend, rung.baseline, once, {"m", "k", "n", "elements"});
+            gpulab::testing::contract_violation(rung.backend, rung.baseline, once, {"m", "k", "n", "elements"});
         if (!fault.empty()) return fault;
         rung.tiles.insert(rung.tiles.end(), once.tiles().begin(), once.tiles().end());
     }
@@ -228,7 +228,7 @@ inline std::vector<Shape> corners_of(const std::vector<gpulab::Tile>& tiles) {
 /// The sizes at which special values are tried: a tile and a little more on each side, with rows of A and of B that are
 /// and that are not a multiple of 16 bytes long.
 template <class T> std::vector<Shape> special_shapes(const Rung<T>& rung) {
-    if (rung.most_elements <= 1024) return {{31, 35, 33}, {24, 24, 24}};
+    if (rung.max_elements <= 1024) return {{31, 35, 33}, {24, 24, 24}};
     const std::size_t m = tile_up_to(rung.tiles, "m", 256), k = tile_up_to(rung.tiles, "k", 64),
                       n = tile_up_to(rung.tiles, "n", 512);
     std::vector<Shape> all = {{24, 24, 24}};
@@ -248,7 +248,7 @@ template <class T> const std::vector<Check<T>>& checks() {
     static const std::vector<Check<T>> all = {
         {"2 x 3 x 2 by hand", [](Rung<T>& rung) { return fault_by_hand<T>(rung.run); }},
         {"every shape", [](Rung<T>& rung) { return first_fault<T>(rung.run, rung.able(shapes()), rung.input_error); }},
-        {"manners", [](Rung<T>& rung) { return manners_fault<T>(rung); }},
+        {"contract", [](Rung<T>& rung) { return contract_violation<T>(rung); }},
         {"sizes next to its tiles",
          [](Rung<T>& rung) {
              const std::string fault = whole_fault<T>(rung.run, rung.able(shapes_next_to(rung.tiles)));
@@ -307,7 +307,7 @@ template <class T> std::string fault_once(const AnyRun<T>& run, const std::vecto
 
 /// What is wrong with a variant's answers to the shapes for tools, or "".
 template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_t rounds) {
-    if (rung.most_elements <= 1024) return fault_once<T>(rung.run, {{1, 1, 1}, {31, 7, 33}, {1, 5, 1024}});
+    if (rung.max_elements <= 1024) return fault_once<T>(rung.run, {{1, 1, 1}, {31, 7, 33}, {1, 5, 1024}});
     Output<T> c(1);
     Stopwatch once;
     const std::string stray = stray_write<T>(rung.run, whole_example<T>({1, 1, 1}).problem, c, once);

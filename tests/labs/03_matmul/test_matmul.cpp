@@ -9,7 +9,7 @@
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
-#include "late_warp_tile.hpp"
+#include "perturbed_warp_tile.hpp"
 #include "rungs.hpp"
 #include "studies.hpp"
 
@@ -149,9 +149,9 @@ TEST_CASE("the choice by shape takes each of its paths") {
         CHECK(matmul::choose_by_shape(m, k, n, 132, false).tile > 0); // too little shared memory for it
     }
     CHECK(taken.size() == 16);
-    CHECK(matmul::choose_by_shape(9, 256, 8, 132).way == Choice::Way::few_columns);
-    CHECK(matmul::choose_by_shape(8, 256, 8, 132).way == Choice::Way::few_columns);
-    CHECK(matmul::choose_by_shape(8, 256, 9, 132).way == Choice::Way::few_rows);
+    CHECK(matmul::choose_by_shape(9, 256, 8, 132).way == Choice::Way::thin_columns);
+    CHECK(matmul::choose_by_shape(8, 256, 8, 132).way == Choice::Way::thin_columns);
+    CHECK(matmul::choose_by_shape(8, 256, 9, 132).way == Choice::Way::thin_rows);
     CHECK(matmul::choose_by_shape(1, 5000, 5000, 132).parts == 13); // 40 blocks for each part
     CHECK(matmul::choose_by_shape(9, 256, 9, 132).way == Choice::Way::tiles);
     CHECK(matmul::choose_by_shape(8, 255, 8, 132).way == Choice::Way::tiles);
@@ -237,8 +237,8 @@ std::vector<Chosen> each_path(std::size_t k) {
             for (const std::size_t more : {4, 5})
                 add({matmul::tiles_by_shape[t].rows + 3, k, matmul::tiles_by_shape[t].columns + more}, {.tile = t});
         for (std::size_t few = 1; few <= matmul::few; ++few) {
-            for (const std::size_t n : {132, 131}) add({few, k, n}, {.way = matmul::ByShape::Way::few_rows});
-            if (parts == 1) add({37, k, few}, {.way = matmul::ByShape::Way::few_columns});
+            for (const std::size_t n : {132, 131}) add({few, k, n}, {.way = matmul::ByShape::Way::thin_rows});
+            if (parts == 1) add({37, k, few}, {.way = matmul::ByShape::Way::thin_columns});
         }
     }
     return all;
@@ -297,9 +297,9 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
         const auto check = [&](const char* what, const AnyRun<float>& run) {
             faults.check(what, [&] { return matmul::testing::whole_fault<float>(run, all); });
         };
-        check("three stages", late::three_stages);
-        check("cuda_pipeline's own kernel", late::pipeline);
-        check("four stages", late::four_stages);
+        check("three stages", perturbed::three_stages);
+        check("cuda_pipeline's own kernel", perturbed::pipeline);
+        check("four stages", perturbed::four_stages);
     });
 }
 

@@ -90,10 +90,10 @@ TEST_CASE("the tables for float and double have the same names, and studies refe
 }
 
 TEST_CASE("the largest product of a study is the one for which there must be memory", "[program]") {
-    CHECK(matmul::most_elements("ladder", 1) == 3 * 4096.0 * 4096);
-    CHECK(matmul::most_elements("tile", 100) == 3 * 100.0 * 100);
-    CHECK(matmul::most_elements("registers", 100) == 3 * 100.0 * 100);
-    CHECK(matmul::most_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
+    CHECK(matmul::max_elements("ladder", 1) == 3 * 4096.0 * 4096);
+    CHECK(matmul::max_elements("tile", 100) == 3 * 100.0 * 100);
+    CHECK(matmul::max_elements("registers", 100) == 3 * 100.0 * 100);
+    CHECK(matmul::max_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
 }
 
 TEST_CASE("the study of shapes has a square, a tall, a flat, a deep and a thin product, and one of odd sides",

@@ -57,13 +57,15 @@ template <class T> std::string fault_by_hand(Run<T>* run) {
 template <class T> std::vector<Special<T>> specials_by_hand() {
     constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
     gpulab::Csr<T> m; // 1 2 3 | . 4 . | . . . | . . 5 | (stored 0) . . | . 6 7
-    m.rows = 6, m.columns = 3;
+    m.rows = 6;
+    m.columns = 3;
     m.row_start = {0, 3, 4, 4, 5, 6, 8};
     m.column = {0, 1, 2, 1, 2, 0, 1, 2};
     m.value = {1, 2, 3, 4, 5, 0, 6, 7};
     gpulab::Csr<T> infinite = m, twice;
     infinite.value[7] = inf;
-    twice.rows = 2, twice.columns = 3;
+    twice.rows = 2;
+    twice.columns = 3;
     twice.row_start = {0, 3, 4};
     twice.column = {1, 1, 1, 0};
     twice.value = {1, 2, 4, 8};
@@ -132,8 +134,8 @@ struct TileAt {
 ///        when it counts rows or their lengths
 /// @return what it should have done beside its answer, or ""
 template <class T>
-std::string manners_fault(const gpulab::Variant<Run<T>>& v, const std::vector<std::size_t>& means,
-                          std::vector<TileAt>& tiles) {
+std::string contract_violation(const gpulab::Variant<Run<T>>& v, const std::vector<std::size_t>& means,
+                               std::vector<TileAt>& tiles) {
     for (const std::size_t mean : means) {
         const Problem<T> p = whole_numbers(cases_of_size<T>("rows", 300, mean).front().matrix);
         Output<T> y(p.matrix.rows);
@@ -150,7 +152,7 @@ std::string manners_fault(const gpulab::Variant<Run<T>>& v, const std::vector<st
             });
             if (!known) tiles.push_back({tile, mean});
         }
-        const std::string fault = gpulab::testing::manners_fault(
+        const std::string fault = gpulab::testing::contract_violation(
             v.backend, v.baseline, once, {"rows", "nnz", "items", "row length", "columns", "sums"});
         if (!fault.empty()) return fault;
         const std::string reset =
@@ -189,7 +191,7 @@ void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::testing::Faults& fa
     std::vector<TileAt> tiles;
     faults.check("the lecture's matrix by hand", [&] { return fault_by_hand<T>(v.run); });
     faults.check("matrices of every shape", [&] { return first_fault<T>(v.run, extent.cases); });
-    faults.check("manners", [&] { return manners_fault(v, extent.means, tiles); });
+    faults.check("contract", [&] { return contract_violation(v, extent.means, tiles); });
     faults.check("sizes next to its tiles", [&] { return fault_next_to<T>(v.run, tiles, extent.largest); });
     faults.check("rows at its tiles' edges", [&]() -> std::string {
         for (const gpulab::Tile& tile : tiles_with_edges(tiles)) {

@@ -383,7 +383,10 @@ template <class T, class MarkAll> Special<T> special_case(std::string name, gpul
     constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
     Special<T> s{std::move(name), whole_numbers(std::move(m)), {}};
     for (T& x : s.problem.x) x = std::fmod(x, T{8}) + 1;
-    s.problem.x[0] = 1, s.problem.x[1] = nan, s.problem.x[2] = inf, s.problem.x[3] = -inf;
+    s.problem.x[0] = 1;
+    s.problem.x[1] = nan;
+    s.problem.x[2] = inf;
+    s.problem.x[3] = -inf;
     mark_all(s.problem);
     s.y = product(s.problem);
     return s;
@@ -404,9 +407,18 @@ template <class T> void mark_entry(Problem<T>& p, Mark mark, std::size_t k, std:
     if (mark == Mark::nan_value) a.value[k] = nan;
     if (mark == Mark::nan_x) a.column[k] = 1;
     if (mark == Mark::infinite_value) a.value[k] = inf;
-    if (mark == Mark::minus_infinite_x) a.column[k] = 3, a.value[k] = 2;
-    if (mark == Mark::infinite_both_ways) a.value[other] = -inf, a.value[k] = inf;
-    if (mark == Mark::zero_times_infinity) a.column[k] = 2, a.value[k] = 0;
+    if (mark == Mark::minus_infinite_x) {
+        a.column[k] = 3;
+        a.value[k] = 2;
+    }
+    if (mark == Mark::infinite_both_ways) {
+        a.value[other] = -inf;
+        a.value[k] = inf;
+    }
+    if (mark == Mark::zero_times_infinity) {
+        a.column[k] = 2;
+        a.value[k] = 0;
+    }
 }
 
 /// Rows of about the mean length: each way of marking at every place of a row.

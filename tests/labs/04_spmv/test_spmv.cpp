@@ -126,7 +126,7 @@ const VariantCases large(
                 v.run, {{"0 to 2 entries", gpulab::random_rows<float>(12000000, 3000, third, 7)}});
         });
         std::vector<spmv::testing::TileAt> tiles;
-        faults.check("manners", [&] { return spmv::testing::manners_fault<float>(v, {2}, tiles); });
+        faults.check("contract", [&] { return spmv::testing::contract_violation<float>(v, {2}, tiles); });
         for (const auto& [tile, mean] : tiles)
             if (tile.of == "sums")
                 faults.check("as many rows as there are sums", [&, size = tile.size]() -> std::string {
@@ -147,9 +147,9 @@ const VariantCases large(
 TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a message") {
     gpulab::Csr<float> m; // as far as narrow_offsets() looks
     m.rows = 1;
-    m.row_start = {0, gpulab::most_narrow_offset};
+    m.row_start = {0, gpulab::max_narrow_offset};
     CHECK(gpulab::narrow_offsets(m) == std::vector<std::int32_t>{0, 2147482623});
-    m.row_start = {0, gpulab::most_narrow_offset + 1};
+    m.row_start = {0, gpulab::max_narrow_offset + 1};
     CHECK_THROWS_AS(gpulab::narrow_offsets(m), gpulab::Unsupported);
     m.row_start = {0, std::int64_t{1} << 32}; // would be 0 in 32 bits
     CHECK_THROWS_AS(gpulab::narrow_offsets(m), gpulab::Unsupported);

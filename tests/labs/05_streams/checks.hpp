@@ -251,13 +251,13 @@ inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, s
 
 /// Runs a variant on a small problem. @return what it failed to do beside its answer, or ""
 /// @param tiles receives the tiles that it names
-inline std::string manners_fault(Run* run, gpulab::Backend backend, const Problem& p,
-                                 std::vector<gpulab::Tile>& tiles) {
+inline std::string contract_violation(Run* run, gpulab::Backend backend, const Problem& p,
+                                      std::vector<gpulab::Tile>& tiles) {
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     Stopwatch once;
     gpulab::testing::in_turn([&] { run(p, out, once); });
     tiles = once.tiles();
-    const std::string fault = gpulab::testing::manners_fault(backend, false, once, {"bytes", "rows"});
+    const std::string fault = gpulab::testing::contract_violation(backend, false, once, {"bytes", "rows"});
     if (!fault.empty()) return fault;
     const auto pixels_of = [&](std::vector<unsigned char>& pixels, Stopwatch& watch) {
         run(p, out, watch);

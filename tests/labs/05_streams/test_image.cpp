@@ -162,7 +162,10 @@ namespace {
 std::string stored(const std::string& pixels) {
     const std::string row = std::string(1, '\0') + pixels;
     unsigned a = 1, b = 0;
-    for (const char c : row) a = (a + static_cast<unsigned char>(c)) % 65521, b = (b + a) % 65521;
+    for (const char c : row) {
+        a = (a + static_cast<unsigned char>(c)) % 65521;
+        b = (b + a) % 65521;
+    }
     const auto low = static_cast<char>(row.size());
     std::string data = std::string("\x78\x01\x01", 3) + low + '\0' + static_cast<char>(~low) + '\xFF' + row;
     for (const unsigned v : {b >> 8, b & 255, a >> 8, a & 255}) data += static_cast<char>(v);
@@ -223,10 +226,10 @@ TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong p
                                        {"no IDAT", colours},
                                        {"a chunk that must be understood", colours + png_chunk("ABCD", "") + data},
                                        {"two headers", colours + png_chunk("IHDR", std::string(13, '\1')) + data}}) {
-        const std::string said = complaint(png_with(2, 1, 8, 3, chunks));
-        INFO(what << ": " << said);
-        CHECK_THAT(said, ContainsSubstring("is damaged: "));
-        CHECK(said.find('\n') == std::string::npos);
+        const std::string printed = complaint(png_with(2, 1, 8, 3, chunks));
+        INFO(what << ": " << printed);
+        CHECK_THAT(printed, ContainsSubstring("is damaged: "));
+        CHECK(printed.find('\n') == std::string::npos);
     }
     // A grey image has one transparent value of two bytes.
     CHECK(complaint(png_with(2, 1, 8, 0, png_chunk("tRNS", std::string("\0\1", 2)) + data)) == "");
@@ -353,10 +356,10 @@ TEST_CASE("numbers are read as they are in a grey or an indexed PNG, and no othe
         }
         return std::string();
     };
-    const std::string said =
+    const std::string printed =
         file.path() + ": an 8-bit grey or an indexed PNG is needed, whose values are numbers of things";
-    for (const int channels : {2, 3, 4}) CHECK(refusal(right_png(3, 2, channels)) == said);
-    CHECK(refusal(png_of(1, 1, 16, 0, stored(std::string("\x00\x01", 2)))) == said);
+    for (const int channels : {2, 3, 4}) CHECK(refusal(right_png(3, 2, channels)) == printed);
+    CHECK(refusal(png_of(1, 1, 16, 0, stored(std::string("\x00\x01", 2)))) == printed);
     CHECK_THAT(refusal(png_of(2, 1, 8, 3, stored("\x01\x02"), two)), ContainsSubstring("is damaged"));
     CHECK_THAT(refusal("P5 1 1 255 a"), ContainsSubstring("is not a PNG file"));
 }

@@ -111,7 +111,8 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     const auto at = outcome.out.find("\nPixels before and after (");
     REQUIRE(at != std::string::npos);
     streams::Problem problem;
-    problem.image = image, problem.work = 2;
+    problem.image = image;
+    problem.work = 2;
     const streams::Output after = streams::reference_output(problem);
     std::string pixels = "):\n";
     for (std::size_t i = 0; i < 10; ++i)
@@ -151,7 +152,10 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     const auto traced_run = trace.json(); // named: a range-for does not keep the parts of a temporary alive
     std::string title;
     for (const auto& e : traced_run["traceEvents"]) {
-        if (e["name"] == "process_name") ++processes, title = e["args"]["name"];
+        if (e["name"] == "process_name") {
+            ++processes;
+            title = e["args"]["name"];
+        }
         if (e["name"] == "thread_name")
             CHECK(
                 e["args"]["name"].get<std::string>().starts_with(title.starts_with("opencl_") ? "queue " : "stream "));
@@ -162,7 +166,7 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
 
 namespace {
 /// How often a study prints the link and the bound, once for all rows that share them.
-std::size_t said_bounds(const std::string& arguments) {
+std::size_t stated_bounds(const std::string& arguments) {
     const Outcome outcome = program("--width 67 --height 41 --repeat 1 --warmup 0 " + arguments);
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code <= 1); // 1: a variant is wrong, which its own test says
@@ -176,7 +180,9 @@ TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two 
     const auto result = [](const char* variant, int device, double ms) {
         gpulab::Result r;
         r.variant = variant;
-        r.device.backend = Backend::cuda, r.device.index = device, r.has_device = true;
+        r.device.backend = Backend::cuda;
+        r.device.index = device;
+        r.has_device = true;
         r.status = gpulab::Result::Status::passed;
         r.kernel.median = ms;
         return r;
@@ -207,13 +213,14 @@ TEST_CASE("studies print the bound of which they give percentages, again only wh
           "[program][thorough]") {
     (void)gpulab::testing::devices_or_skip(Backend::opencl);
     const std::string rows = " --device opencl:0 --variant opencl_pinned";
-    CHECK(said_bounds("--study memory" + rows) == 1);
-    CHECK(said_bounds("--study streams" + rows) == 1);
-    CHECK(said_bounds("--study work" + rows) == 7); // the kernel takes longer each time
+    CHECK(stated_bounds("--study memory" + rows) == 1);
+    CHECK(stated_bounds("--study streams" + rows) == 1);
+    CHECK(stated_bounds("--study work" + rows) == 7); // the kernel takes longer each time
 }
-TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once", "[program][thorough][cuda]") {
+TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once",
+          "[program][thorough][cuda]") {
     (void)gpulab::testing::devices_or_skip(Backend::cuda);
-    CHECK(said_bounds("--study blocks --device cuda:0") == 1);
+    CHECK(stated_bounds("--study blocks --device cuda:0") == 1);
 }
 
 TEST_CASE("what is said of a link, and what each result has, are its rates, the bound and the model of the strips",
@@ -236,7 +243,8 @@ TEST_CASE("what is said of a link, and what each result has, are its rates, the 
             "pause: each strip costs 125.0 us beside its bytes; the model's best is 1 strips, 1.2500 ms",
             "page-locked memory for image and result: 7.00 ms to allocate and free"});
     streams::Problem problem;
-    problem.image.pixels.resize(bytes), problem.streams = 4;
+    problem.image.pixels.resize(bytes);
+    problem.streams = 4;
     std::map<std::string, double> values;
     for (const gpulab::Parameter& p : streams::link_values(link, problem)) values[p.name] = std::get<double>(p.value);
     CHECK(values == std::map<std::string, double>{{"bound_ms", 1},

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "checks.hpp"
-#include "late.hpp"
 #include "link.hpp"
+#include "perturbed.hpp"
 #include "runs.hpp"
 
 using gpulab::Backend;
@@ -71,14 +71,14 @@ void check_variant(const Variant& v, Faults& faults) {
     faults.check("images that hold the mark", [&] { return testing::mark_fault(v.run); });
     std::vector<gpulab::Tile> tiles;
     const Problem p = testing::small_grids();
-    faults.check("manners", [&] { return testing::manners_fault(v.run, v.backend, p, tiles); });
+    faults.check("contract", [&] { return testing::contract_violation(v.run, v.backend, p, tiles); });
     faults.check("sizes next to its tiles", [&] {
         return testing::first_fault(v.run,
                                     testing::cases_next_to(tiles, gpulab::testing::largest_near_tile(v.backend), p));
     });
     if (v.backend != Backend::cpu) {
         faults.check("its timeline", [&] { return timeline_fault(v); });
-#if defined(STREAMS_LATE)
+#if defined(STREAMS_PERTURBED)
         faults.check("late commands", [&] { return testing::late_fault(v.run, v.backend); });
 #endif
     }

@@ -60,7 +60,7 @@ template <class T> Problem<T> whole_numbers(std::size_t n, std::size_t systems) 
 inline bool may_refuse(std::string_view variant, const Shape& shape) {
     if (variant.find("cusparse") != std::string_view::npos && shape.n < 3) return true;
     if ((variant.ends_with("_one_block") || variant.ends_with("_nopivot")) && shape.systems > 1) return true;
-    if (shape.n > most_for_one_thread && variant.find("thomas") != std::string_view::npos &&
+    if (shape.n > max_for_one_thread && variant.find("thomas") != std::string_view::npos &&
         !variant.starts_with("cpu_"))
         return true; // on a GPU
     return shape.n > 1024 && !variant.ends_with("_partition") && variant.find("thomas") == std::string_view::npos &&
@@ -197,7 +197,7 @@ inline std::set<std::size_t> special_rows(std::size_t n) {
 inline std::set<std::size_t> row_of_last_level(std::size_t) { return {65535}; }
 
 /// The ends of a system and its middle: for tools that are a thousand times slower than the device.
-inline std::set<std::size_t> few_rows(std::size_t n) { return {0, n / 2, n - 1}; }
+inline std::set<std::size_t> thin_rows(std::size_t n) { return {0, n / 2, n - 1}; }
 
 /// Whether the checks of single rows leave out a shape: the largest ones are for methods with several levels.
 inline bool too_large_for_rows(std::string_view variant, const Shape& shape) {
@@ -355,7 +355,8 @@ template <class T> std::string last_zero_fault(const Candidate<T>& v, const Shap
         for (std::size_t i = 0; i < p.n; ++i) {
             const std::size_t k = special * p.n + i;
             const bool left = i > begin, right = i >= begin && i + 1 < p.n;
-            p.a[k] = left ? T{-1} : T{0}, p.c[k] = right ? T{-1} : T{0};
+            p.a[k] = left ? T{-1} : T{0};
+            p.c[k] = right ? T{-1} : T{0};
             p.b[k] = i < begin ? T{1} : static_cast<T>(left + right);
         }
         const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
@@ -573,7 +574,7 @@ void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faul
 
     Stopwatch once; // of a shape that no variant refuses, and of one with several systems
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&]() -> std::string {
+    faults.check("contract", [&]() -> std::string {
         for (const Shape& shape : {Shape{900, 1}, Shape{40, 9}, Shape{700, 3}}) {
             if (may_refuse(v.name, shape)) continue;
             const Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
@@ -586,7 +587,7 @@ void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faul
             }
             tiles.insert(tiles.end(), watch.tiles().begin(), watch.tiles().end());
             const std::string fault =
-                gpulab::testing::manners_fault(variant.backend, variant.baseline, watch, {"unknowns", "systems"});
+                gpulab::testing::contract_violation(variant.backend, variant.baseline, watch, {"unknowns", "systems"});
             if (!fault.empty()) return fault;
         }
         return "";

@@ -129,9 +129,12 @@ private:
                 for (std::size_t q = 0; q < chunks; ++q) {
                     const Stretch<T> whole = reduce_chunk(in, s, q, n, level);
                     const std::size_t row = s * coarse_n + 2 * q;
-                    coarse.a[row] = whole.first.a, coarse.a[row + 1] = whole.last.a;
-                    coarse.c[row] = whole.first.c, coarse.c[row + 1] = whole.last.c;
-                    coarse.d[row] = whole.first.d, coarse.d[row + 1] = whole.last.d;
+                    coarse.a[row] = whole.first.a;
+                    coarse.a[row + 1] = whole.last.a;
+                    coarse.c[row] = whole.first.c;
+                    coarse.c[row + 1] = whole.last.c;
+                    coarse.d[row] = whole.first.d;
+                    coarse.d[row + 1] = whole.last.d;
                 }
             coarse_x = solve(coarse, coarse_n, level + 1);
         }
@@ -139,7 +142,10 @@ private:
             for (std::size_t q = 0; q < chunks; ++q) {
                 std::vector<LaneRun<T>> runs = load_runs(in, s, q * slots, n, 32);
                 const std::size_t row = s * coarse_n + 2 * q;
-                if (q > 0) runs[0].d[0] -= runs[0].a[0] * coarse_x[row - 1], runs[0].a[0] = 0;
+                if (q > 0) {
+                    runs[0].d[0] -= runs[0].a[0] * coarse_x[row - 1];
+                    runs[0].a[0] = 0;
+                }
                 if (q + 1 < chunks)
                     runs[31].d[run_length - 1] -= runs[31].c[run_length - 1] * coarse_x[row + 2],
                         runs[31].c[run_length - 1] = 0;

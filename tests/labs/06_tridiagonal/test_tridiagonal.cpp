@@ -31,7 +31,8 @@ Shapes all_shapes() {
           127, 128, 129, 200, 255, 256, 257, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2048, 4097})
         for (const std::size_t systems : {1, 7}) shapes.push_back({n, systems});
     for (const std::size_t systems : {31, 32, 33, 100, 257}) shapes.push_back({19, systems});
-    shapes.push_back({64, 70}), shapes.push_back({70, 64}); // two and more squares of 32 x 32, whole in one direction
+    shapes.push_back({64, 70}); // two and more squares of 32 x 32, whole in one direction
+    shapes.push_back({70, 64});
     shapes.push_back({4, 4099}); // more systems than unknowns, and than any group or block has items
     return shapes;
 }
@@ -96,7 +97,7 @@ template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& 
     });
     faults.check("zero pivots", [&] {
         return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}},
-                                                         tridiagonal::testing::few_rows);
+                                                         tridiagonal::testing::thin_rows);
     });
     faults.check("a zero pivot in the last step", [&] {
         return tridiagonal::testing::last_zero_fault<T>({v.run, v.name}, {{128, 1}});
@@ -116,7 +117,7 @@ const VariantCases too_long(
     tridiagonal::variants<float>(), "refuses a system too long for one thread", "",
     [](const auto& v, Faults& faults) {
         faults.check("2^20 + 1 unknowns", [&]() -> std::string {
-            const std::size_t n = tridiagonal::most_for_one_thread + 1;
+            const std::size_t n = tridiagonal::max_for_one_thread + 1;
             const auto p = tridiagonal::make_problem<float>("dominant", n, 1, tridiagonal::testing::seed);
             tridiagonal::Output<float> out(n, 1);
             gpulab::Stopwatch once(0, 1);
@@ -258,7 +259,8 @@ TEST_CASE("every row of every system counts in the residual") {
     }
     // 4 x = 8 with x = 3: |12 - 8| / (4 * 3 + 8)
     tridiagonal::Output<double> out(1, 1);
-    out.x[0] = 3, out.zero_pivot[0] = tridiagonal::no_zero_pivot;
+    out.x[0] = 3;
+    out.zero_pivot[0] = tridiagonal::no_zero_pivot;
     CHECK(tridiagonal::relative_residual<double>({1, 1, {0}, {4}, {0}, {8}}, out) == 0.2);
 }
 
@@ -278,7 +280,8 @@ TEST_CASE("whole numbers show a change at the far end of a system") {
     // Along every run of equations without a gap the answer changes as a whole.
     auto p = tridiagonal::testing::whole_numbers<double>(1000, 1);
     const auto before = tridiagonal::make_reference(p).out.x;
-    p.d[0] += 1, p.d[999] += 1;
+    p.d[0] += 1;
+    p.d[999] += 1;
     const auto after = tridiagonal::make_reference(p).out.x;
     CHECK(before[0] != after[0]);
     CHECK(before[999] != after[999]);

@@ -36,7 +36,7 @@ struct Rung {
     bool baseline = false; ///< a library: it may round where the rungs are exact, and take any of several equal pivots
     bool on_gpu = false;
     std::vector<gpulab::Tile> tiles = {};
-    std::size_t least = 0, most = most_rows; ///< rows that it takes
+    std::size_t least = 0, most = max_rows; ///< rows that it takes
 };
 
 /// The sizes of a list that a variant takes, and the largest that it takes in place of larger ones.
@@ -164,7 +164,9 @@ inline std::string fault_at(const Rung& rung, const std::vector<std::size_t>& si
 /// Factors and pivots written out.
 inline Factors factors_of(std::size_t n, std::vector<double> lu, std::vector<std::int32_t> pivots) {
     Factors f;
-    f.n = n, f.lu = std::move(lu), f.pivots = std::move(pivots);
+    f.n = n;
+    f.lu = std::move(lu);
+    f.pivots = std::move(pivots);
     return f;
 }
 
@@ -190,21 +192,22 @@ inline std::vector<std::size_t> sizes_next_to(const Rung& rung) {
 }
 
 /// Runs the variant once, for its tiles.
-inline std::string manners_fault(Rung& rung) {
+inline std::string contract_violation(Rung& rung) {
     const std::size_t n = std::min<std::size_t>(33, rung.most);
     Factors f(n);
     Stopwatch once;
     gpulab::testing::in_turn_noting_tiles(once, "elements",
                                           [&] { rung.run(exact_example(n, rung.pivoting).problem, f, once); });
     rung.tiles = once.tiles();
-    return gpulab::testing::manners_fault(rung.backend, rung.baseline, once, {"elements", "matrices"});
+    return gpulab::testing::contract_violation(rung.backend, rung.baseline, once, {"elements", "matrices"});
 }
 
 /// Wilkinson's matrix: 1 on the diagonal and in the last column, -1 below the diagonal. Its factors grow to 2^(n - 1),
 /// the most that partial pivoting can do, and all candidates for every pivot are equal. Exact up to n = 53.
 inline Example wilkinson(std::size_t n) {
     Example e{{}, Factors(n)};
-    e.problem.n = n, e.problem.a.resize(n * n);
+    e.problem.n = n;
+    e.problem.a.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             e.problem.a[i * n + j] = j == i || j + 1 == n ? 1 : j < i ? -1 : 0;
@@ -443,7 +446,7 @@ inline const std::vector<Check>& checks() {
     static const std::vector<Check> all = {
         {"3 x 3 by hand", [](Rung& rung) { return fault_by_hand(rung); }},
         {"every size", [](Rung& rung) { return fault_at(rung, sizes()); }},
-        {"manners", [](Rung& rung) { return manners_fault(rung); }},
+        {"contract", [](Rung& rung) { return contract_violation(rung); }},
         {"sizes next to its tiles", [](Rung& rung) { return fault_at(rung, sizes_next_to(rung)); }},
         {"special matrices", [](Rung& rung) { return special_fault(rung); }},
         {"singular matrices", [](Rung& rung) { return singular_fault(rung); }},

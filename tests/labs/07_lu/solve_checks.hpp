@@ -95,7 +95,8 @@ inline std::string pairs_fault(const Solver& solver) {
         const std::size_t nan = std::array{count, std::size_t{0}, count - 1}[row[4]];
         if (nan < count) {
             p.b[n / 2 * count + nan] = std::numeric_limits<double>::quiet_NaN();
-            rest.b = without_column(p.b, count, nan), --rest.count;
+            rest.b = without_column(p.b, count, nan);
+            --rest.count;
         }
         const std::string fault = gpulab::testing::fault_of(solver.run, p, x, [&] {
             gpulab::Comparison c;
@@ -138,14 +139,14 @@ inline const std::vector<SolverCheck>& solver_checks() {
                      if (const std::string fault = fault_of(solver, n, count); !fault.empty()) return fault;
              return std::string();
          }},
-        {"manners",
+        {"contract",
          [](Solver& solver) {
              Solution expected, x(33 * 2);
              Stopwatch once;
              gpulab::testing::in_turn([&] { solver.run(exact_system(33, 2, expected), x, once); });
              solver.tiles = once.tiles();
-             return gpulab::testing::manners_fault(solver.backend, solver.baseline, once,
-                                                   {"elements", "right-hand sides"});
+             return gpulab::testing::contract_violation(solver.backend, solver.baseline, once,
+                                                        {"elements", "right-hand sides"});
          }},
         {"sizes next to its tiles",
          [](Solver& solver) {

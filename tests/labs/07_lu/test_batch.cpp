@@ -57,7 +57,7 @@ Rung rung_of(const gpulab::Variant<lu::Run>& v) {
     rung.least = 1;
     // The largest that fits this device: its shared or local memory, which may have room for 96 or 77 rows, or a warp.
     rung.most = 0;
-    for (const std::size_t n : {lu::most_batch_rows, std::size_t{96}, std::size_t{77}, std::size_t{32}})
+    for (const std::size_t n : {lu::max_batch_rows, std::size_t{96}, std::size_t{77}, std::size_t{32}})
         if (rung.most == 0 && !refuses(v.run, n)) rung.most = n;
     return rung;
 }
@@ -76,7 +76,10 @@ std::string batch_fault(const gpulab::Variant<lu::Run>& v, std::size_t n, std::s
         gpulab::Comparison c = lu::compare(p, f, true);
         if (v.baseline || !c.passed) return c;
         c = gpulab::compare(expected.lu, f.lu, 0);
-        if (c.passed && f.pivots != expected.pivots) c.passed = false, c.message = "other pivots";
+        if (c.passed && f.pivots != expected.pivots) {
+            c.passed = false;
+            c.message = "other pivots";
+        }
         return c;
     });
     return fault.empty() ? "" : fmt::format("{} matrices of {} x {}: {}", count, n, n, fault);

@@ -112,7 +112,8 @@ std::string tensor_update_fault(std::size_t n, int width) {
             double exact = p.a[(w + i) * n + w + j], size = std::abs(exact);
             for (std::size_t k = 0; k < w; ++k) {
                 const double product = p.a[(w + i) * n + k] * p.a[k * n + w + j];
-                exact -= product, size += std::abs(product);
+                exact -= product;
+                size += std::abs(product);
             }
             const double bound = 2 * static_cast<double>(width + 1) * std::numeric_limits<double>::epsilon() * size;
             if (!(std::abs(c[i * m + j] - exact) <= bound))

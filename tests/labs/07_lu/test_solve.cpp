@@ -66,8 +66,12 @@ double condition(const Problem& p) {
     double of_a = 0, of_inverse = 0;
     for (std::size_t j = 0; j < p.n; ++j) {
         double a = 0, b = 0;
-        for (std::size_t i = 0; i < p.n; ++i) a += std::abs(p.a[i * p.n + j]), b += std::abs(inverse[i * p.n + j]);
-        of_a = std::max(of_a, a), of_inverse = std::max(of_inverse, b);
+        for (std::size_t i = 0; i < p.n; ++i) {
+            a += std::abs(p.a[i * p.n + j]);
+            b += std::abs(inverse[i * p.n + j]);
+        }
+        of_a = std::max(of_a, a);
+        of_inverse = std::max(of_inverse, b);
     }
     return of_a * of_inverse;
 }

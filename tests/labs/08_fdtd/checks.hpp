@@ -61,21 +61,32 @@ inline const std::set<std::string_view>& core_rungs() {
 inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std::size_t steps) {
     Scene s;
     s.mode = mode;
-    s.nx = nx, s.ny = ny, s.steps = steps;
-    s.dx = 0.01, s.dy = 0.013, s.courant = 0.9;
+    s.nx = nx;
+    s.ny = ny;
+    s.steps = steps;
+    s.dx = 0.01;
+    s.dy = 0.013;
+    s.courant = 0.9;
     const auto source = [&](Component c, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard,
                             double size) {
         Source one;
-        one.component = c, one.hard = hard;
-        one.x0 = std::min(x0, nx - 1), one.y0 = std::min(y0, ny - 1);
-        one.x1 = std::clamp(x1, one.x0 + 1, nx), one.y1 = std::clamp(y1, one.y0 + 1, ny);
+        one.component = c;
+        one.hard = hard;
+        one.x0 = std::min(x0, nx - 1);
+        one.y0 = std::min(y0, ny - 1);
+        one.x1 = std::clamp(x1, one.x0 + 1, nx);
+        one.y1 = std::clamp(y1, one.y0 + 1, ny);
         one.waveform.kind = hard ? Waveform::Kind::book : Waveform::Kind::gaussian;
-        one.waveform.width = 1e-10, one.waveform.delay = 5e-11, one.waveform.amplitude = size;
+        one.waveform.width = 1e-10;
+        one.waveform.delay = 5e-11;
+        one.waveform.amplitude = size;
         s.sources.push_back(one);
     };
     const auto layer = [](Side& side, std::size_t cells, std::size_t n) {
         if (4 * cells >= n) return; // too small for one
-        side.kind = Side::Kind::pml, side.cells = cells, side.reflection = 1e-4;
+        side.kind = Side::Kind::pml;
+        side.cells = cells;
+        side.reflection = 1e-4;
     };
     const auto media = [&] {
         s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
@@ -103,13 +114,17 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
     }
     case Kind::lossy: s.materials = {{"lossy", 3, 2, 0.05, 900}}; break;
     case Kind::layers:
-        layer(s.left, 2, nx), layer(s.right, 3, nx), layer(s.bottom, 4, ny), layer(s.top, 1, ny);
+        layer(s.left, 2, nx);
+        layer(s.right, 3, nx);
+        layer(s.bottom, 4, ny);
+        layer(s.top, 1, ny);
         source(Component::z, 1, 1, 2, 2, false, 1e4);
         break;
     case Kind::media: media(); break;
     case Kind::dirichlet:
         s.left.kind = s.top.kind = Side::Kind::dirichlet;
-        s.left.value = 0.5, s.top.value = -0.25;
+        s.left.value = 0.5;
+        s.top.value = -0.25;
         layer(s.right, 3, nx);
         break;
     case Kind::sources: several(); break;
@@ -118,8 +133,10 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
             for (std::size_t i = 0; i < nx * ny; ++i)
                 plane.push_back(least + (most - least) * gpulab::random_unit(plane.size() + 11, i));
         };
-        by_cell(s.media.eps_r, 1, 4), by_cell(s.media.mu_r, 1, 3);
-        by_cell(s.media.sigma, 0, 0.05), by_cell(s.media.sigma_m, 0, 900);
+        by_cell(s.media.eps_r, 1, 4);
+        by_cell(s.media.mu_r, 1, 3);
+        by_cell(s.media.sigma, 0, 0.05);
+        by_cell(s.media.sigma_m, 0, 900);
         layer(s.right, 3, nx);
         source(Component::x, nx / 3, 1, nx, ny / 2, false, 30);
         break;
@@ -145,8 +162,12 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
             s.probes.push_back({"", gpulab::random_bits(24, k) % nx, gpulab::random_bits(25, k) % ny});
         break;
     case Kind::all:
-        media(), several();
-        layer(s.left, 3, nx), layer(s.right, 1, nx), layer(s.bottom, 2, ny), layer(s.top, 4, ny);
+        media();
+        several();
+        layer(s.left, 3, nx);
+        layer(s.right, 1, nx);
+        layer(s.bottom, 2, ny);
+        layer(s.top, 4, ny);
         break;
     }
     return s;
@@ -163,10 +184,13 @@ template <class T> struct Example {
 
 template <class T> Example<T> example_of(std::string name, bool books, Scene scene) {
     Example<T> e;
-    e.name = std::move(name), e.books = books, e.scene = std::move(scene);
+    e.name = std::move(name);
+    e.books = books;
+    e.scene = std::move(scene);
     e.problem = make_problem<T>(e.scene);
     randomise(e.problem, gpulab::testing::seed + e.scene.nx + e.scene.ny);
-    e.problem.block_x = 20, e.problem.block_y = 3; // of cuda_block_shape
+    e.problem.block_x = 20; // of cuda_block_shape
+    e.problem.block_y = 3;
     e.answer = reference(e.scene, e.problem);
     return e;
 }
@@ -211,7 +235,10 @@ template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e
 /// dt / (e dx), or dy.
 template <class T> std::string fault_by_hand(const Rung<T>& rung) {
     Scene scene;
-    scene.nx = scene.ny = 3, scene.steps = 1, scene.dx = 1, scene.dy = 2;
+    scene.nx = scene.ny = 3;
+    scene.steps = 1;
+    scene.dx = 1;
+    scene.dy = 2;
     scene.materials = {{"unit", 1 / eps_0, 1 / mu_0, 0, 0}};
     scene.dt = 0.25;
     Problem<T> p = make_problem<T>(scene);
@@ -272,9 +299,13 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
     for (const auto& row : gpulab::testing::all_pairs({grids.size(), steps.size(), of(2, 1), of(4, 2), of(4, 1),
                                                        of(4, 1), of(4, 1), of(2, 1), places.size(), of(3, 1)})) {
         Scene s;
-        s.nx = grids[row[0]].first, s.ny = grids[row[0]].second, s.steps = steps[row[1]];
+        s.nx = grids[row[0]].first;
+        s.ny = grids[row[0]].second;
+        s.steps = steps[row[1]];
         s.mode = row[2] == 0 ? Mode::te : Mode::tm;
-        s.dx = 0.01, s.dy = 0.013, s.courant = 0.9;
+        s.dx = 0.01;
+        s.dy = 0.013;
+        s.courant = 0.9;
         const std::size_t nx = s.nx, ny = s.ny;
         if (row[3] == 1) s.materials = {{"lossy", 3, 2, 0.05, 900}};
         if (row[3] == 2) {
@@ -287,20 +318,34 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
             s.media.sigma_m.push_back(900 * gpulab::random_unit(12, i));
         }
         const auto set = [&](Side& side, At kind, std::size_t cells) {
-            side.kind = kind, side.cells = cells, side.reflection = 1e-4, side.value = 0.125 * double(cells);
+            side.kind = kind;
+            side.cells = cells;
+            side.reflection = 1e-4;
+            side.value = 0.125 * double(cells);
             side.waveform = {Waveform::Kind::sine, 200, 2e9, 0.5};
         };
-        set(s.left, at_sides[row[4]], 3), set(s.bottom, at_sides[row[4]], 5);
-        set(s.right, at_sides[row[5]], 4), set(s.top, at_sides[row[5]], 2);
+        set(s.left, at_sides[row[4]], 3);
+        set(s.bottom, at_sides[row[4]], 5);
+        set(s.right, at_sides[row[5]], 4);
+        set(s.top, at_sides[row[5]], 2);
         const bool hard = row[7] == 0;
         Source source;
-        if (row[8] == 0) source.x0 = nx / 2, source.y0 = ny / 2;
-        if (row[8] == 2) source.x0 = nx - 3, source.y0 = ny - 2;
-        source.x1 = source.x0 + of(3, 1), source.y1 = source.y0 + of(2, 1);
-        source.component = static_cast<Component>(row[6] % 3), source.hard = hard;
+        if (row[8] == 0) {
+            source.x0 = nx / 2;
+            source.y0 = ny / 2;
+        }
+        if (row[8] == 2) {
+            source.x0 = nx - 3;
+            source.y0 = ny - 2;
+        }
+        source.x1 = source.x0 + of(3, 1);
+        source.y1 = source.y0 + of(2, 1);
+        source.component = static_cast<Component>(row[6] % 3);
+        source.hard = hard;
         source.waveform.kind = hard ? Waveform::Kind::book : Waveform::Kind::gaussian;
         source.waveform.amplitude = hard ? 2 : row[6] == 0 ? 2e4 : 40;
-        source.waveform.delay = 5e-11, source.waveform.width = 1e-10;
+        source.waveform.delay = 5e-11;
+        source.waveform.width = 1e-10;
         if (row[6] != 3) s.sources.push_back(source);
         if (row[9] == 1) s.probes = {{"", source.x0, source.y0}, {"", source.x1 - 1, source.y0}};
         if (row[9] == 2)
@@ -319,11 +364,17 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
     }
     if (!core) { // probes in a group of items that has neither a border nor the source
         Scene s;
-        s.nx = 140, s.ny = 35, s.steps = 4;
+        s.nx = 140;
+        s.ny = 35;
+        s.steps = 4;
         Source source;
-        source.x0 = 70, source.y0 = 17, source.x1 = 73, source.y1 = 19;
+        source.x0 = 70;
+        source.y0 = 17;
+        source.x1 = 73;
+        source.y1 = 19;
         source.waveform = {Waveform::Kind::gaussian, 2e4, 2e9, 0};
-        source.waveform.delay = 5e-11, source.waveform.width = 1e-10;
+        source.waveform.delay = 5e-11;
+        source.waveform.width = 1e-10;
         s.sources.push_back(source);
         s.probes = {{"", 90, 6}, {"", 90, 10}, {"", 72, 14}};
         list.push_back({"140 x 35 cells, a source, and probes in another group", s});
@@ -339,13 +390,13 @@ template <class T> std::string pairs_fault(const Rung<T>& rung) {
 }
 
 /// What a variant should do beside its answer, or "". Asks it for its tiles.
-template <class T> std::string manners_fault(Rung<T>& rung) {
+template <class T> std::string contract_violation(Rung<T>& rung) {
     const Example<T> e = example<T>(Kind::plain, Mode::te, 50, 40, 5);
     Output<T> out = make_output(e.problem);
     Stopwatch once;
     gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
     rung.tiles = once.tiles();
-    return gpulab::testing::manners_fault(rung.backend, false, once, {"nx", "ny", "steps"});
+    return gpulab::testing::contract_violation(rung.backend, false, once, {"nx", "ny", "steps"});
 }
 
 /// Sizes next to every tile, thin in the other direction, and numbers of steps next to those of a pass.
@@ -463,7 +514,7 @@ template <class T> const std::vector<Check<T>>& checks() {
     static const std::vector<Check<T>> all = {
         {"one step by hand", [](Rung<T>& rung) { return fault_by_hand<T>(rung); }},
         {"every kind", [](Rung<T>& rung) { return every_kind_fault<T>(rung); }},
-        {"manners", [](Rung<T>& rung) { return manners_fault<T>(rung); }},
+        {"contract", [](Rung<T>& rung) { return contract_violation<T>(rung); }},
         {"sizes next to its tiles", [](Rung<T>& rung) { return tiles_fault<T>(rung); }},
         {"options in pairs", [](Rung<T>& rung) { return pairs_fault<T>(rung); }},
         {"whole numbers", [](Rung<T>& rung) { return whole_fault<T>(rung); }},

@@ -13,7 +13,9 @@ constexpr int steps = 4, width = 32 - 2 * steps;
 
 Rules<double> rules(int nx, int ny, Box inner) {
     Rules<double> r{};
-    r.nx = nx, r.ny = ny, r.inner = inner;
+    r.nx = nx;
+    r.ny = ny;
+    r.inner = inner;
     r.layers = inner.x0 > 0 || inner.y0 > 0 || inner.x1 < nx || inner.y1 < ny;
     return r;
 }
@@ -72,7 +74,7 @@ TEST_CASE("cuda_steps: all warps run at the same time where the grid allows it")
         const Areas areas = areas_for(r, steps, 2640);
         CHECK(areas.warps() <= 2640);
         CHECK(areas.warps() > 2500); // and none of them has many more rows than it must
-        CHECK(areas_for(r, steps, 10).area[areas.count - 1].rows == most_rows);
+        CHECK(areas_for(r, steps, 10).area[areas.count - 1].rows == max_rows);
     }
     const Areas areas = areas_for(with, steps, 2640);
     CHECK(areas.count == 5);

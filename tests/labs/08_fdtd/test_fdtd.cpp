@@ -7,7 +7,7 @@
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
-#include "late_blocks.hpp"
+#include "perturbed_blocks.hpp"
 #include "rungs.hpp"
 #include "simulation.hpp"
 #if defined(GPULAB_WITH_OPENCL)
@@ -52,12 +52,16 @@ const VariantCases sanitizer(
 
 // Late blocks: a band of cuda_steps runs after another that it overlaps, and a tile of cuda_persistent long after those
 // whose rings hold its cells. On 33 x 31 cells its tiles are as small as they may be.
-const gpulab::Variant<Run<float>>
-    even_late[] = {{"cuda_steps", "", Backend::cuda, late::steps<2, 0>},
-                   {"cuda_persistent", "", Backend::cuda, late::persistent<2, 0>, {.cooperative_launch = true}}},
-    some_late[] = {{"cuda_steps", "", Backend::cuda, late::steps<2, 1>},
-                   {"cuda_persistent", "", Backend::cuda, late::persistent<17, 3>, {.cooperative_launch = true}}};
-void check_late(const gpulab::Variant<Run<float>>& v, Faults& faults) {
+const gpulab::Variant<Run<float>> even_perturbed[] =
+    {{"cuda_steps", "", Backend::cuda, perturbed::steps<2, 0>},
+     {"cuda_persistent", "", Backend::cuda, perturbed::persistent<2, 0>, {.cooperative_launch = true}}},
+                                  some_perturbed[] = {{"cuda_steps", "", Backend::cuda, perturbed::steps<2, 1>},
+                                                      {"cuda_persistent",
+                                                       "",
+                                                       Backend::cuda,
+                                                       perturbed::persistent<17, 3>,
+                                                       {.cooperative_launch = true}}};
+void check_perturbed(const gpulab::Variant<Run<float>>& v, Faults& faults) {
     faults.check("late blocks", [&]() -> std::string {
         for (const Kind kind : {Kind::sources, Kind::many, Kind::all, Kind::graded})
             for (const auto& [nx, ny] :
@@ -69,8 +73,9 @@ void check_late(const gpulab::Variant<Run<float>>& v, Faults& faults) {
         return "";
     });
 }
-const VariantCases with_even_late(even_late, "computes the field with late blocks", "", check_late);
-const VariantCases with_some_late(some_late, "computes the field with other late blocks", "", check_late);
+const VariantCases with_even_perturbed(even_perturbed, "computes the field with perturbed blocks", "", check_perturbed);
+const VariantCases with_some_perturbed(some_perturbed, "computes the field with other late blocks", "",
+                                       check_perturbed);
 #endif
 
 /// Numbers just within 4 N epsilon of the right ones are accepted, and those just beyond are not.
@@ -185,7 +190,8 @@ TEST_CASE("the coefficients are those of equation 4.2.10") {
 
 TEST_CASE("an edge between two media has the mean of their constants") {
     Scene scene;
-    scene.nx = 4, scene.ny = 3;
+    scene.nx = 4;
+    scene.ny = 3;
     scene.materials = {Material{}, {"glass", 5, 1, 0, 0}};
     scene.map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
     const auto p = make_problem<double>(scene);
@@ -234,10 +240,14 @@ TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell
     // A positive current along z: Hx and Hy go around it; -Mz, the current of TE, makes Ex and Ey.
     for (const Mode mode : {Mode::te, Mode::tm}) {
         Scene scene;
-        scene.mode = mode, scene.nx = scene.ny = 9, scene.steps = 1;
+        scene.mode = mode;
+        scene.nx = scene.ny = 9;
+        scene.steps = 1;
         Source source;
-        source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
-        source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
+        source.x0 = source.y0 = 4;
+        source.x1 = source.y1 = 5;
+        source.waveform.kind = Waveform::Kind::sine; // U = sin(1.5) in the cell (4, 4)
+        source.waveform.phase = 1.5;
         scene.sources = {source};
         const Snapshot s = recording_of(scene, Keep::fields).snapshots.back();
         // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
@@ -255,7 +265,8 @@ TEST_CASE("no variant is compared with itself") {
         for (const auto& v : variants<double>())
             for (const bool is_cpu : {false, true}) {
                 if (is_cpu && v.backend == Backend::cuda) continue;
-                device.backend = v.backend, device.is_cpu = is_cpu;
+                device.backend = v.backend;
+                device.is_cpu = is_cpu;
                 const std::string_view other = compared_with(v.name, device, steps);
                 INFO(v.name << ", " << steps << " cell updates, with " << other);
                 CHECK(other != v.name);
@@ -348,7 +359,8 @@ TEST_CASE("a side with given values keeps them, and no other side has them", "[c
 TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
     Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 11, 8, 3);
     scene.left.kind = scene.top.kind = Side::Kind::dirichlet;
-    scene.left.value = 0.5, scene.top.value = -0.25;
+    scene.left.value = 0.5;
+    scene.top.value = -0.25;
     auto p = make_problem<double>(scene);
     std::ranges::fill(p.start.u, 0);
     const auto answer = reference(scene, p);
@@ -360,12 +372,22 @@ TEST_CASE("the field at the start is what the scene says, where the boundary doe
     for (const Mode mode : {Mode::te, Mode::tm}) {
         const bool te = mode == Mode::te;
         Scene scene;
-        scene.mode = mode, scene.nx = 9, scene.ny = 7, scene.steps = 1;
-        scene.right.kind = Side::Kind::dirichlet, scene.right.value = -3;
+        scene.mode = mode;
+        scene.nx = 9;
+        scene.ny = 7;
+        scene.steps = 1;
+        scene.right.kind = Side::Kind::dirichlet;
+        scene.right.value = -3;
         Initial bell;
-        bell.amplitude = 2, bell.x = 4.5, bell.y = 3.5, bell.width_x = 2, bell.width_y = 4;
+        bell.amplitude = 2;
+        bell.x = 4.5;
+        bell.y = 3.5;
+        bell.width_x = 2;
+        bell.width_y = 4;
         Initial other = bell;
-        other.component = Component::x, other.kind = Initial::Kind::numbers, other.numbers.assign(63, 0.5);
+        other.component = Component::x;
+        other.kind = Initial::Kind::numbers;
+        other.numbers.assign(63, 0.5);
         scene.initial = {bell, bell, other};
         check_scene(scene);
         const auto p = make_problem<double>(scene);
@@ -381,7 +403,9 @@ TEST_CASE("the field at the start is what the scene says, where the boundary doe
 
         scene.right = Side{};
         Initial mode_of_box;
-        mode_of_box.kind = Initial::Kind::mode, mode_of_box.m = 2, mode_of_box.n = 1;
+        mode_of_box.kind = Initial::Kind::mode;
+        mode_of_box.m = 2;
+        mode_of_box.n = 1;
         scene.initial = {mode_of_box};
         const auto q = make_problem<double>(scene);
         const double pi = std::numbers::pi;
@@ -395,7 +419,8 @@ TEST_CASE("a scene with initial fields and driven sides computed in parts gives 
     for (const Mode mode : {Mode::te, Mode::tm}) {
         Scene scene = fdtd::testing::scene_of(Kind::driven, mode, 30, 25, 20);
         scene.initial.resize(1);
-        scene.initial[0].x = scene.initial[0].y = 12, scene.initial[0].width_x = scene.initial[0].width_y = 3;
+        scene.initial[0].x = scene.initial[0].y = 12;
+        scene.initial[0].width_x = scene.initial[0].width_y = 3;
         const auto whole = make_problem<double>(scene);
         Output<double> out = make_output(whole);
         Stopwatch once;
@@ -415,12 +440,17 @@ TEST_CASE("sources have the sign of their component and the time at which it is 
         for (const Component component : {Component::z, Component::x, Component::y})
             for (const bool hard : {false, true}) {
                 Scene scene;
-                scene.mode = mode, scene.nx = scene.ny = 9, scene.steps = 3;
+                scene.mode = mode;
+                scene.nx = scene.ny = 9;
+                scene.steps = 3;
                 Source source;
-                source.component = component, source.hard = hard;
-                source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
+                source.component = component;
+                source.hard = hard;
+                source.x0 = source.y0 = 4;
+                source.x1 = source.y1 = 5;
                 source.waveform.kind = Waveform::Kind::sine; // so slow that the sine is its argument
-                source.waveform.frequency = 1e-6, source.waveform.amplitude = 1e6 / (2 * std::numbers::pi);
+                source.waveform.frequency = 1e-6;
+                source.waveform.amplitude = 1e6 / (2 * std::numbers::pi);
                 scene.sources = {source};
                 const auto p = make_problem<double>(scene);
                 const bool z = component == Component::z;

@@ -21,7 +21,9 @@ namespace {
 
 Scene small() {
     Scene s;
-    s.nx = 4, s.ny = 3, s.dy = 0.02;
+    s.nx = 4;
+    s.ny = 3;
+    s.dy = 0.02;
     s.materials = {Material{}, {"glass", 2, 1, 0, 0}};
     s.map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
     return s;
@@ -30,7 +32,8 @@ Snapshot snapshot(float factor = 1) {
     Snapshot s{20, {}};
     for (int i = 0; i < 12; ++i) {
         s.values.push_back(factor * static_cast<float>(i - 6));
-        s.x.push_back(static_cast<float>(100 + i)), s.y.push_back(static_cast<float>(-i) / 4);
+        s.x.push_back(static_cast<float>(100 + i));
+        s.y.push_back(static_cast<float>(-i) / 4);
     }
     return s;
 }
@@ -160,7 +163,8 @@ TEST_CASE("the largest value has no sign, and what is not finite does not count"
     CHECK(largest(snapshot()) == 6);
     CHECK(largest(snapshot(-2)) == 12);
     Snapshot broken = snapshot();
-    broken.values[3] = std::numeric_limits<float>::infinity(), broken.values[4] = std::nanf("");
+    broken.values[3] = std::numeric_limits<float>::infinity();
+    broken.values[4] = std::nanf("");
     CHECK(largest(broken) == 6);
     CHECK(largest(snapshot(0)) == 0);
 }
@@ -244,7 +248,8 @@ TEST_CASE("each picture and each field is there before the next comes, and the f
     for (const std::size_t step : {20, 40, 60}) {
         Snapshot s = snapshot();
         s.step = step;
-        frames.add(s), vtk.add(s);
+        frames.add(s);
+        vtk.add(s);
         CHECK(std::filesystem::exists(folder.path(fmt::format("frames/frame-{:06}.png", step))));
         CHECK(std::filesystem::exists(folder.path(fmt::format("vtk/field-{:06}.vti", step))));
         CHECK(std::filesystem::exists(folder.path("frames/animation.png")) == (step == 60));

@@ -18,9 +18,15 @@ namespace {
 /// Lets sides absorb, with layers of different thickness.
 Scene with_layers(Scene scene, bool left, bool right, bool bottom, bool top) {
     const auto absorb = [](Side& side, bool wanted, std::size_t cells) {
-        if (wanted) side.kind = Side::Kind::pml, side.cells = cells, side.reflection = 1e-4;
+        if (wanted) {
+            side.kind = Side::Kind::pml;
+            side.cells = cells;
+            side.reflection = 1e-4;
+        }
     };
-    absorb(scene.left, left, 5), absorb(scene.right, right, 3), absorb(scene.bottom, bottom, 4);
+    absorb(scene.left, left, 5);
+    absorb(scene.right, right, 3);
+    absorb(scene.bottom, bottom, 4);
     absorb(scene.top, top, 6);
     return scene;
 }

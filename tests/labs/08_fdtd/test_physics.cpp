@@ -48,9 +48,12 @@ Cavity cavity(Mode mode, std::size_t cells) {
     c.scene.mode = mode;
     // TE: the wall is at the outer edges. TM: it is at the outermost centres, so there is one cell more.
     const std::size_t more = mode == Mode::te ? 0 : 1;
-    c.scene.nx = 4 * cells + more, c.scene.ny = 3 * cells + more;
-    c.scene.dx = a / static_cast<double>(4 * cells), c.scene.dy = b / static_cast<double>(3 * cells);
-    c.kx = 2 * pi / a, c.ky = 3 * pi / b;
+    c.scene.nx = 4 * cells + more;
+    c.scene.ny = 3 * cells + more;
+    c.scene.dx = a / static_cast<double>(4 * cells);
+    c.scene.dy = b / static_cast<double>(3 * cells);
+    c.kx = 2 * pi / a;
+    c.ky = 3 * pi / b;
     c.omega = std::sqrt(c.kx * c.kx + c.ky * c.ky) / std::sqrt(eps_0 * mu_0);
     c.scene.steps = 12 * cells;
     c.scene.dt = 2.2 / c.omega / static_cast<double>(c.scene.steps) * 2; // the same time on each grid
@@ -85,9 +88,14 @@ Source pulse(std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, dou
              double amplitude) {
     Source s;
     s.hard = false;
-    s.x0 = x0, s.y0 = y0, s.x1 = x1, s.y1 = y1;
+    s.x0 = x0;
+    s.y0 = y0;
+    s.x1 = x1;
+    s.y1 = y1;
     s.waveform.kind = Waveform::Kind::gaussian;
-    s.waveform.width = width_steps * dt, s.waveform.delay = 4 * width_steps * dt, s.waveform.amplitude = amplitude;
+    s.waveform.width = width_steps * dt;
+    s.waveform.delay = 4 * width_steps * dt;
+    s.waveform.amplitude = amplitude;
     return s;
 }
 
@@ -104,10 +112,16 @@ GridMode grid_mode(Mode mode, int m, int n) {
     GridMode g;
     const std::size_t more = mode == Mode::te ? 0 : 1; // TM: the walls are the outermost centres
     g.scene.mode = mode;
-    g.scene.nx = 24 + more, g.scene.ny = 20 + more;
-    g.scene.dx = 0.01, g.scene.dy = 0.013, g.scene.courant = 0.95, g.scene.steps = 137;
-    g.kx = m * pi / 24, g.ky = n * pi / 20;
-    g.sx = std::sin(g.kx / 2) / g.scene.dx, g.sy = std::sin(g.ky / 2) / g.scene.dy;
+    g.scene.nx = 24 + more;
+    g.scene.ny = 20 + more;
+    g.scene.dx = 0.01;
+    g.scene.dy = 0.013;
+    g.scene.courant = 0.95;
+    g.scene.steps = 137;
+    g.kx = m * pi / 24;
+    g.ky = n * pi / 20;
+    g.sx = std::sin(g.kx / 2) / g.scene.dx;
+    g.sy = std::sin(g.ky / 2) / g.scene.dy;
     const double c = 1 / std::sqrt(eps_0 * mu_0);
     g.w = 2 * std::asin(c * g.scene.time_step() * std::sqrt(g.sx * g.sx + g.sy * g.sy));
     return g;
@@ -234,7 +248,8 @@ TEST_CASE("layers of 25 cells send back less than a thousandth of a wave, at any
         const auto scene_with = [&](std::size_t n, std::size_t offset, bool layers) {
             Scene s;
             s.mode = mode;
-            s.nx = s.ny = n, s.steps = steps;
+            s.nx = s.ny = n;
+            s.steps = steps;
             if (layers)
                 for (Side* side : {&s.left, &s.right, &s.bottom, &s.top}) side->kind = Side::Kind::pml;
             const double dt = s.time_step();
@@ -266,7 +281,9 @@ TEST_CASE("layers of 25 cells send back less than a thousandth of a wave, at any
 
 TEST_CASE("a soft source that is silent changes nothing, a hard one scatters what arrives", "[cpu]") {
     Scene scene;
-    scene.nx = 80, scene.ny = 60, scene.steps = 150;
+    scene.nx = 80;
+    scene.ny = 60;
+    scene.steps = 150;
     const double dt = scene.time_step();
     scene.sources = {pulse(20, 30, 21, 31, 10, dt, 1e5)};
     const auto field = [&](bool extra, bool hard) {
@@ -296,7 +313,9 @@ TEST_CASE("an interface reflects and transmits by Fresnel's formulas within one 
     // A plane wave along x between two conductors (TE): E_y and H_z do not depend on y.
     const auto record = [](double eps_r) {
         Scene s;
-        s.nx = 1200, s.ny = 3, s.steps = 1700;
+        s.nx = 1200;
+        s.ny = 3;
+        s.steps = 1700;
         s.left.kind = s.right.kind = Side::Kind::pml;
         s.materials = {Material{}, {"glass", eps_r, 1, 0, 0}};
         s.map.assign(1200 * 3, 0);
@@ -325,7 +344,11 @@ TEST_CASE("in TM an interface reflects and transmits by Fresnel's formulas at an
     const double dx = 0.01, c = 1 / std::sqrt(eps_0 * mu_0), ky = pi / (60 * dx);
     const auto scene_with = [&](double eps_r) {
         Scene s;
-        s.mode = Mode::tm, s.nx = nx, s.ny = ny, s.dx = s.dy = dx, s.steps = steps;
+        s.mode = Mode::tm;
+        s.nx = nx;
+        s.ny = ny;
+        s.dx = s.dy = dx;
+        s.steps = steps;
         s.left.kind = s.right.kind = Side::Kind::pml;
         s.materials = {Material{}, {"glass", eps_r, 1, 0, 0}};
         s.map.assign(nx * ny, 0);
@@ -368,7 +391,9 @@ TEST_CASE("a medium with the impedance of vacuum reflects nothing, one with four
           "[cpu]") {
     const auto record = [](double eps_r, double mu_r) {
         Scene s;
-        s.nx = 1200, s.ny = 3, s.steps = 1700;
+        s.nx = 1200;
+        s.ny = 3;
+        s.steps = 1700;
         s.left.kind = s.right.kind = Side::Kind::pml;
         s.materials = {Material{}, {"medium", eps_r, mu_r, 0, 0}};
         s.map.assign(1200 * 3, 0);
@@ -395,7 +420,9 @@ TEST_CASE("a medium with the impedance of vacuum reflects nothing, one with four
 TEST_CASE("a hard source along a side gives that side values that change with time", "[cpu]") {
     // A plane wave along x between two conductors (TE), from the left side, whose H_z is given in every step.
     Scene s;
-    s.nx = 600, s.ny = 3, s.steps = 900;
+    s.nx = 600;
+    s.ny = 3;
+    s.steps = 900;
     s.right.kind = Side::Kind::pml;
     s.sources = {pulse(0, 0, 1, 3, 40, s.time_step(), 2)};
     s.sources[0].hard = true;
@@ -420,7 +447,9 @@ TEST_CASE("a wave that a driven side sends in has that side's E, and H by the im
     for (const Mode mode : {Mode::te, Mode::tm}) {
         Scene s;
         s.mode = mode;
-        s.nx = 600, s.ny = mode == Mode::te ? 3 : 1203, s.steps = 700;
+        s.nx = 600;
+        s.ny = mode == Mode::te ? 3 : 1203;
+        s.steps = 700;
         s.right.kind = Side::Kind::pml;
         const double dt = s.time_step(), c = 1 / std::sqrt(eps_0 * mu_0), impedance = std::sqrt(mu_0 / eps_0);
         s.left.kind = Side::Kind::driven;
@@ -443,7 +472,9 @@ TEST_CASE("a graded layer reflects less than a jump between the same media", "[c
     const auto reflected = [](bool graded) {
         const auto record = [&](double eps_r) {
             Scene s;
-            s.nx = 1200, s.ny = 3, s.steps = 1900;
+            s.nx = 1200;
+            s.ny = 3;
+            s.steps = 1900;
             s.left.kind = s.right.kind = Side::Kind::pml;
             s.sources = {pulse(200, 0, 201, 3, 40, Scene{}.time_step(), 1e5)};
             s.probes = {{"before", 400, 1}};

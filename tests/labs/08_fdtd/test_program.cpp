@@ -252,7 +252,10 @@ TEST_CASE("the variant whose results are written is the fastest", "[program]") {
     std::string fastest;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& row : results["variants"])
-        if (const double ms = row["kernel_ms"]["median"]; ms < least) least = ms, fastest = row["name"];
+        if (const double ms = row["kernel_ms"]["median"]; ms < least) {
+            least = ms;
+            fastest = row["name"];
+        }
     REQUIRE(results["variants"].size() > 1);
     CHECK(run.out.find("\nResults of " + fastest + ":\n") != std::string::npos);
 }
@@ -364,7 +367,9 @@ TEST_CASE("a field that the memory cannot hold is refused before anything is com
           "[program]") {
     // A grid of the largest size takes 36 GiB for each field; the number of pictures does not count.
     fdtd::Scene scene;
-    scene.nx = scene.ny = 2000, scene.steps = 10'000'000, scene.frame_every = 1;
+    scene.nx = scene.ny = 2000;
+    scene.steps = 10'000'000;
+    scene.frame_every = 1;
     CHECK(fdtd::bytes_of_snapshot(scene, fdtd::Keep::fields) == 3 * 4 * 4e6);
     CHECK(fdtd::bytes_of_picture(scene) == 12 * 4e6);
     CHECK(fdtd::bytes_of_media(scene, 8) == 0);
@@ -457,12 +462,12 @@ TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for bot
         // "Conductor, mean and range over the sizes from 1500 on: sequential 1.00 (0.50) MCells/s, cpu_threads 2.00
         // (1.00) MCells/s, speed-up 3.00 (2.00)", perhaps in several lines, and the range of two sizes is their
         // difference.
-        const std::vector<double> said = numbers_in(run.out.substr(at));
-        REQUIRE(said.size() >= 6);
+        const std::vector<double> printed = numbers_in(run.out.substr(at));
+        REQUIRE(printed.size() >= 6);
         std::size_t next = 0;
         for (const auto& x : {sequential, fast, gain}) {
-            CHECK(std::abs(said[next++] - (x[0] + x[1]) / 2) < 0.0051); // two digits after the point
-            CHECK(std::abs(said[next++] - std::abs(x[0] - x[1])) < 0.0051);
+            CHECK(std::abs(printed[next++] - (x[0] + x[1]) / 2) < 0.0051); // two digits after the point
+            CHECK(std::abs(printed[next++] - std::abs(x[0] - x[1])) < 0.0051);
         }
     }
 }
@@ -563,8 +568,11 @@ TEST_CASE(
 TEST_CASE("a row has a gain when the base was timed before it, on the same device", "[program]") {
     const auto row = [](const char* variant, Backend backend, int index, double ms) {
         gpulab::Result r;
-        r.variant = variant, r.device.backend = backend, r.device.index = index;
-        r.kernel.median = ms, r.kernel.repeats = ms > 0 ? 3 : 0;
+        r.variant = variant;
+        r.device.backend = backend;
+        r.device.index = index;
+        r.kernel.median = ms;
+        r.kernel.repeats = ms > 0 ? 3 : 0;
         return r;
     };
     using All = std::map<std::string, double>;

@@ -183,10 +183,10 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
             {with("\"about\": \"\xff\""), "the scene: "},
             {std::string(100000, '['), "the scene: "},
         }) {
-        const std::string said = refusal(c.text);
-        INFO(c.text.substr(0, 200) << "\n" << said);
-        CHECK(said.starts_with(c.begins));
-        CHECK(said.find('\n') == std::string::npos);
+        const std::string printed = refusal(c.text);
+        INFO(c.text.substr(0, 200) << "\n" << printed);
+        CHECK(printed.starts_with(c.begins));
+        CHECK(printed.find('\n') == std::string::npos);
     }
     CHECK(refusal(with(source)) == "");
     CHECK(refusal(with("")) == "");
@@ -218,7 +218,7 @@ TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed
     const gpulab::testing::ScratchFolder folder;
     const std::string text = R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
                                 "map": "map.png"})";
-    const auto said_of = [&](int channels) {
+    const auto description_of = [&](int channels) {
         gpulab::Image image{4, 3, channels, {}};
         image.pixels.resize(image.bytes(), 1);
         {
@@ -232,13 +232,13 @@ TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed
         }
         return std::string();
     };
-    CHECK(said_of(1) == "");
+    CHECK(description_of(1) == "");
     for (const int channels : {2, 3, 4}) {
-        const std::string said = said_of(channels);
-        INFO(channels << " channels: " << said);
-        CHECK(said.starts_with("map: "));
-        CHECK(said.ends_with("an 8-bit grey or an indexed PNG is needed, whose values are numbers of materials"));
-        CHECK(said.find('\n') == std::string::npos);
+        const std::string printed = description_of(channels);
+        INFO(channels << " channels: " << printed);
+        CHECK(printed.starts_with("map: "));
+        CHECK(printed.ends_with("an 8-bit grey or an indexed PNG is needed, whose values are numbers of materials"));
+        CHECK(printed.find('\n') == std::string::npos);
     }
     // 2 x 1 pixels, the indices 2 and 1 of a palette of three greys that are no numbers of materials.
     std::ofstream(folder.path("map.png"), std::ios::binary)
@@ -251,7 +251,7 @@ TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed
 }
 
 TEST_CASE("a source that can do nothing is refused") {
-    const auto said_of = [](const std::string& keys, const std::string& source) {
+    const auto description_of = [](const std::string& keys, const std::string& source) {
         return refusal(with(keys + R"("sources": [{)" + source + R"(, "waveform": {"type": "book"}}])"));
     };
     const std::string nothing = "the source would do nothing", tm = R"("mode": "TM", )";
@@ -265,10 +265,10 @@ TEST_CASE("a source that can do nothing is refused") {
           {tm, R"("field": "Ez", "region": [0, 9, 20, 10])"},
           {tm, R"("field": "Ez", "at": [5, 0])"},
           {R"("boundary": {"top": "dirichlet"}, )", R"("field": "Hz", "at": [5, 9])"}}) {
-        const std::string said = said_of(keys, source);
-        INFO(source << "\n" << said);
-        CHECK(said.starts_with("sources[0].region: "));
-        CHECK(said.ends_with(nothing));
+        const std::string printed = description_of(keys, source);
+        INFO(source << "\n" << printed);
+        CHECK(printed.starts_with("sources[0].region: "));
+        CHECK(printed.ends_with(nothing));
     }
     for (const auto& [keys, source] :
          {std::pair<std::string, std::string>{"", R"("field": "Ex", "region": [0, 0, 20, 2])"},
@@ -279,7 +279,7 @@ TEST_CASE("a source that can do nothing is refused") {
           {tm + R"("boundary": {"all": "pml", "left": {"type": "pml", "cells": 3}, "right": {"type": "pml", "cells": 3},
                "bottom": {"type": "pml", "cells": 3}, "top": {"type": "pml", "cells": 3}}, )",
            R"("field": "Ez", "region": [0, 0, 1, 10])"}})
-        CHECK(said_of(keys, source) == "");
+        CHECK(description_of(keys, source) == "");
 }
 
 TEST_CASE("rectangles and circles are where the scene puts them, the later above the earlier") {
@@ -440,7 +440,7 @@ TEST_CASE("a file of numbers has the top row first, and each fault in it is one 
     const auto parsed = [&](const std::string& keys, const Overrides& overrides = {}) {
         return parse_scene(R"({"nx": 4, "ny": 3, "dx": 1, )" + keys + "}", folder.path(), overrides);
     };
-    const auto said_of = [&](const std::string& keys) {
+    const auto description_of = [&](const std::string& keys) {
         try {
             parsed(keys);
         } catch (const gpulab::UsageError& e) {
@@ -468,7 +468,7 @@ TEST_CASE("a file of numbers has the top row first, and each fault in it is one 
 
     const std::string source =
         R"("sources": [{"field": "Hz", "region": [1, 1, 3, 3], "strength": "n.txt", "waveform": {"type": "book"}}])";
-    CHECK(said_of(source).starts_with("sources[0].strength: ")); // 2 x 2 numbers are needed
+    CHECK(description_of(source).starts_with("sources[0].strength: ")); // 2 x 2 numbers are needed
     write("3 -4\n1 2\n");
     CHECK(parsed(source).sources[0].strength == Numbers{1, 2, 3, -4});
 
@@ -486,14 +486,15 @@ TEST_CASE("a file of numbers has the top row first, and each fault in it is one 
              {"1 2 3 0\n", "1: 0 is not from 1e-06 to 1e+06"},
              {"1 2 3 -2\n", "1: -2 is not from 1e-06 to 1e+06"}}) {
         write(text);
-        CHECK(said_of(media) == begin + what);
+        CHECK(description_of(media) == begin + what);
     }
 }
 
 TEST_CASE("a scene made by a program is refused when its planes have another size, or hold what is no number") {
-    const auto said_of = [](const auto& change) {
+    const auto description_of = [](const auto& change) {
         Scene scene;
-        scene.nx = 4, scene.ny = 3;
+        scene.nx = 4;
+        scene.ny = 3;
         scene.sources.resize(1);
         change(scene);
         try {
@@ -504,15 +505,15 @@ TEST_CASE("a scene made by a program is refused when its planes have another siz
         return std::string();
     };
     const double nan = std::nan("");
-    CHECK(said_of([](Scene&) {}) == "");
-    CHECK(said_of([](Scene& s) { s.media.mu_r.assign(12, 2); }) == "");
-    CHECK(said_of([](Scene& s) { s.media.mu_r.assign(11, 2); }) == "media.mu_r: 11 numbers for 12 cells");
-    CHECK(said_of([](Scene& s) { s.media.eps_r.assign(12, 0); }).starts_with("media.eps_r: 0 is not"));
-    CHECK(said_of([&](Scene& s) { s.media.sigma.assign(12, nan); }).starts_with("media.sigma: nan is not"));
-    CHECK(said_of([](Scene& s) { s.media.sigma_m.assign(12, -1); }).starts_with("media.sigma_m: -1 is not"));
-    CHECK(said_of([](Scene& s) { s.sources[0].strength.assign(2, 1); }) ==
+    CHECK(description_of([](Scene&) {}) == "");
+    CHECK(description_of([](Scene& s) { s.media.mu_r.assign(12, 2); }) == "");
+    CHECK(description_of([](Scene& s) { s.media.mu_r.assign(11, 2); }) == "media.mu_r: 11 numbers for 12 cells");
+    CHECK(description_of([](Scene& s) { s.media.eps_r.assign(12, 0); }).starts_with("media.eps_r: 0 is not"));
+    CHECK(description_of([&](Scene& s) { s.media.sigma.assign(12, nan); }).starts_with("media.sigma: nan is not"));
+    CHECK(description_of([](Scene& s) { s.media.sigma_m.assign(12, -1); }).starts_with("media.sigma_m: -1 is not"));
+    CHECK(description_of([](Scene& s) { s.sources[0].strength.assign(2, 1); }) ==
           "sources[0].strength: 2 numbers for 1 cells");
-    CHECK(said_of([](Scene& s) {
+    CHECK(description_of([](Scene& s) {
               s.initial.resize(1);
               s.initial[0].kind = Initial::Kind::numbers;
           }) == "initial[0].file: holds no numbers");
@@ -539,10 +540,11 @@ TEST_CASE("no damaged scene does harm: it is read, or refused with one line") {
                 default: text[at] = static_cast<char>(bits >> 56); break;
                 }
             }
-            const std::string said = refusal(text, {.nx = 40, .ny = 40, .steps = 2}); // small, so that it takes no time
+            const std::string printed =
+                refusal(text, {.nx = 40, .ny = 40, .steps = 2}); // small, so that it takes no time
             INFO(text);
-            REQUIRE(said.find('\n') == std::string::npos);
-            said.empty() ? ++read : ++refused;
+            REQUIRE(printed.find('\n') == std::string::npos);
+            printed.empty() ? ++read : ++refused;
         }
     }
     CHECK(read > 20);

@@ -35,7 +35,9 @@ template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T
 /// The system ((4, 1), (1, 3)) x = (1, 2) from the start (2, 1): the first residual is (-8, -3), and x = (1, 7) / 11.
 template <class T> std::string fault_by_hand(Run<T>* run) {
     SymmetricMatrix<T> m(2);
-    m.add(0, 0, 4), m.add(0, 1, 1), m.add(1, 1, 3);
+    m.add(0, 0, 4);
+    m.add(0, 1, 1);
+    m.add(1, 1, 3);
     const Problem<T> p = make_problem<T>(m.matrix(), {1, 2}, {2, 1}, settings(0, 2));
     Output<T> out;
     out.x.resize(2);
@@ -174,14 +176,14 @@ template <class T> std::string pairs_fault(Run<T>* run, bool on_gpu, bool parts)
 }
 
 /// Runs a variant once. @param tiles becomes the tiles that it names
-template <class T> std::string manners_fault(const gpulab::Variant<Run<T>>& v, std::vector<gpulab::Tile>& tiles) {
+template <class T> std::string contract_violation(const gpulab::Variant<Run<T>>& v, std::vector<gpulab::Tile>& tiles) {
     const Case<T> c = generated<T>("laplace2d:9", settings(0, 2));
     Output<T> out;
     out.x.resize(c.problem.n());
     Stopwatch once;
     gpulab::testing::in_turn_noting_tiles(once, "rows", [&] { v.run(c.problem, out, once); });
     tiles = once.tiles();
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once, {"rows"});
+    return gpulab::testing::contract_violation(v.backend, v.baseline, once, {"rows"});
 }
 
 /// The same systems, in other numbers of parts: uneven ones, more than rows, parts without a row.
@@ -228,7 +230,7 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
     });
     const bool on_gpu = gpulab::testing::largest_near_tile(v.backend) > 1 << 21;
     faults.check("options in pairs", [&] { return pairs_fault<T>(v.run, on_gpu, takes_several_devices(v.name)); });
-    faults.check("manners", [&] { return manners_fault(v, tiles); });
+    faults.check("contract", [&] { return contract_violation(v, tiles); });
     faults.check("sizes next to its tiles", [&]() -> std::string {
         const std::size_t largest = std::size_t{1} << (on_gpu ? 19 : 14);
         const std::vector<std::size_t> sizes = gpulab::testing::sizes_next_to(tiles, largest, "rows");
@@ -268,7 +270,10 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
             std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
                                           generated<T>("stiffness:2", settings(0, 2), true)};
             for (const Balance balance : {Balance::speed, Balance::units}) {
-                for (Case<T>& c : cases) c.problem.parts = 3, c.problem.balance = balance;
+                for (Case<T>& c : cases) {
+                    c.problem.parts = 3;
+                    c.problem.balance = balance;
+                }
                 const std::string fault = first_fault<T>(v.run, cases);
                 if (!fault.empty()) return fault;
             }
@@ -286,7 +291,10 @@ template <class T> std::string all_devices_fault(Run<T>* run, bool on_gpu) {
     cases.push_back(generated<T>(on_gpu ? "laplace2d:1000x300" : "laplace2d:1000x60", settings(0, 10), true));
     for (const std::size_t parts : {0u, 3u, 5u})
         for (const Balance balance : {Balance::nnz, Balance::speed, Balance::units}) {
-            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.balance = balance;
+            for (Case<T>& c : cases) {
+                c.problem.parts = parts;
+                c.problem.balance = balance;
+            }
             const std::string fault = first_fault<T>(run, cases);
             if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
         }

@@ -83,7 +83,8 @@ template <class T> gpulab::Csr<T> random_spd(std::size_t n, std::size_t per_row)
             if (j == i) continue;
             const T value = gpulab::random_between<T>(8, draw, T{-1}, T{1});
             m.add(i, j, value);
-            sum[i] += std::abs(value), sum[j] += std::abs(value);
+            sum[i] += std::abs(value);
+            sum[j] += std::abs(value);
         }
     for (std::size_t i = 0; i < n; ++i) m.add(i, i, sum[i]);
     return m.matrix();
@@ -93,7 +94,10 @@ template <class T> gpulab::Csr<T> random_spd(std::size_t n, std::size_t per_row)
 template <class T> gpulab::Csr<T> arrow(std::size_t n) {
     SymmetricMatrix<T> m(n);
     m.add(0, 0, static_cast<T>(n));
-    for (std::size_t i = 1; i < n; ++i) m.add(0, i, T(0.5)), m.add(i, i, static_cast<T>(1 + i % 3));
+    for (std::size_t i = 1; i < n; ++i) {
+        m.add(0, i, T(0.5));
+        m.add(i, i, static_cast<T>(1 + i % 3));
+    }
     return m.matrix();
 }
 
@@ -112,10 +116,13 @@ template <class T> Problem<T> whole_numbers(std::size_t n) {
             continue;
         }
         const T c = gpulab::random_bits(5, i) % 2 ? T{1} : T{-1};
-        m.add(i, i, 4 - c), m.add(j, j, 4 - c), m.add(i, j, c);
+        m.add(i, i, 4 - c);
+        m.add(j, j, 4 - c);
+        m.add(i, j, c);
     }
     Settings settings;
-    settings.tolerance = 0, settings.limit = 5;
+    settings.tolerance = 0;
+    settings.limit = 5;
     return make_problem<T>(m.matrix(), b, {}, settings);
 }
 
@@ -154,7 +161,10 @@ template <class T> Case<T> generated(const std::string& what, const Settings& se
 /// Settings in one line.
 inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false, bool steepest = false) {
     Settings s;
-    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.steepest = steepest;
+    s.tolerance = tolerance;
+    s.limit = limit;
+    s.jacobi = jacobi;
+    s.steepest = steepest;
     return s;
 }
 

@@ -11,7 +11,7 @@
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab_testing/program.hpp"
-#include "late_threads.hpp"
+#include "perturbed_threads.hpp"
 #include "runs.hpp"
 #include "split.hpp"
 #if defined(GPULAB_WITH_OPENCL)
@@ -59,31 +59,33 @@ const VariantCases sanitizer_float(cg::variants<float>(), "in float under comput
 #if defined(GPULAB_WITH_CUDA)
 // Late blocks and late warps: some read scalars and shares of sums long after the others have gone on.
 using Late = gpulab::Variant<cg::Run<double>>;
-const Late
-    late_blocks[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<-1, 0>, {.cooperative_launch = true}},
-                     {"cuda_devices", "", Backend::cuda, late::devices<-1, 0>},
-                     {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<-1, 0>}},
-    other_late_blocks[] =
-        {{"cuda_persistent", "", Backend::cuda, late::persistent<-1, 1>, {.cooperative_launch = true}},
-         {"cuda_devices", "", Backend::cuda, late::devices<-1, 1>},
-         {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<-1, 1>}},
-    late_warps[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<5, 0>, {.cooperative_launch = true}},
-                    {"cuda_devices", "", Backend::cuda, late::devices<5, 0>},
-                    {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<5, 0>}},
-    other_late_warps[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<5, 1>, {.cooperative_launch = true}},
-                          {"cuda_devices", "", Backend::cuda, late::devices<5, 1>},
-                          {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<5, 1>}};
-void check_late(const Late& v, Faults& faults) {
+const Late perturbed_blocks[] =
+    {{"cuda_persistent", "", Backend::cuda, perturbed::persistent<-1, 0>, {.cooperative_launch = true}},
+     {"cuda_devices", "", Backend::cuda, perturbed::devices<-1, 0>},
+     {"cuda_devices_stores", "", Backend::cuda, perturbed::devices_stores<-1, 0>}},
+           other_late_blocks[] =
+               {{"cuda_persistent", "", Backend::cuda, perturbed::persistent<-1, 1>, {.cooperative_launch = true}},
+                {"cuda_devices", "", Backend::cuda, perturbed::devices<-1, 1>},
+                {"cuda_devices_stores", "", Backend::cuda, perturbed::devices_stores<-1, 1>}},
+           late_warps[] =
+               {{"cuda_persistent", "", Backend::cuda, perturbed::persistent<5, 0>, {.cooperative_launch = true}},
+                {"cuda_devices", "", Backend::cuda, perturbed::devices<5, 0>},
+                {"cuda_devices_stores", "", Backend::cuda, perturbed::devices_stores<5, 0>}},
+           other_late_warps[] = {
+               {"cuda_persistent", "", Backend::cuda, perturbed::persistent<5, 1>, {.cooperative_launch = true}},
+               {"cuda_devices", "", Backend::cuda, perturbed::devices<5, 1>},
+               {"cuda_devices_stores", "", Backend::cuda, perturbed::devices_stores<5, 1>}};
+void check_perturbed(const Late& v, Faults& faults) {
     faults.check("late threads", [&] { // several blocks of each kernel, in one part and in two
         return cg::testing::first_fault<double>(
             v.run, {cg::testing::generated<double>("laplace2d:60x50", cg::testing::settings(0, 12), true),
                     cg::testing::generated<double>("springs:40x40", cg::testing::settings(0, 12, true))});
     });
 }
-const VariantCases with_late_blocks(late_blocks, "solves with late blocks", "", check_late);
-const VariantCases with_other_late_blocks(other_late_blocks, "solves with other late blocks", "", check_late);
-const VariantCases with_late_warps(late_warps, "solves with late warps", "", check_late);
-const VariantCases with_other_late_warps(other_late_warps, "solves with other late warps", "", check_late);
+const VariantCases with_late_blocks(perturbed_blocks, "solves with perturbed blocks", "", check_perturbed);
+const VariantCases with_other_late_blocks(other_late_blocks, "solves with other late blocks", "", check_perturbed);
+const VariantCases with_late_warps(late_warps, "solves with perturbed warps", "", check_perturbed);
+const VariantCases with_other_late_warps(other_late_warps, "solves with other late warps", "", check_perturbed);
 #endif
 
 /// The rungs for several devices, on all devices of a back end at once; skipped where there is one.
@@ -207,10 +209,14 @@ TEST_CASE("the comparison accepts what ends with infinity or NaN as the referenc
     constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     for (const double last : {infinity, nan}) {
         cg::Reference reference;
-        reference.history = {3, 2, last}, reference.allowed = {1e-9, 1e-9, last};
-        reference.complete = true, reference.end = cg::End::not_finite;
+        reference.history = {3, 2, last};
+        reference.allowed = {1e-9, 1e-9, last};
+        reference.complete = true;
+        reference.end = cg::End::not_finite;
         cg::Output<double> out;
-        out.x.assign(c.problem.n(), last), out.history = reference.history, out.end = cg::End::not_finite;
+        out.x.assign(c.problem.n(), last);
+        out.history = reference.history;
+        out.end = cg::End::not_finite;
         const auto judged = cg::compare(c.problem, reference, out);
         INFO(judged.message);
         CHECK(judged.passed);
@@ -230,7 +236,9 @@ TEST_CASE("histories are the same when their bits are, which NaN does not change
 TEST_CASE("what ends an iteration is said with its number, counted from 1") {
     const auto p = cg::testing::generated<double>("laplace2d:3", cg::testing::settings(1e-8, 500)).problem;
     cg::Output<double> out;
-    out.history = {8, 4}, out.curvature = -2, out.end = cg::End::not_positive;
+    out.history = {8, 4};
+    out.curvature = -2;
+    out.end = cg::End::not_positive;
     CHECK(cg::describe_end(p, out) == "the matrix is not positive definite: p.Ap = -2 in iteration 2");
     out.end = cg::End::not_finite;
     CHECK(cg::describe_end(p, out) == "a number became infinite or NaN in iteration 2; the last residual was 4");
@@ -272,7 +280,8 @@ TEMPLATE_TEST_CASE("the comparison accepts in a history what rounding explains, 
     // ((1, 0), (0, 3)) x = (1, 1): the residual after one iteration is (1, -1) / 2, and alpha q is (1, 3) / 2.
     using T = TestType;
     cg::testing::SymmetricMatrix<T> m(2);
-    m.add(0, 0, 1), m.add(1, 1, 3);
+    m.add(0, 0, 1);
+    m.add(1, 1, 3);
     const auto p = cg::make_problem<T>(m.matrix(), {1, 1}, {}, cg::testing::settings(0, 2));
     cg::Output<T> out;
     cg::Stopwatch once;

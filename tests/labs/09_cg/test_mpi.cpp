@@ -297,7 +297,8 @@ TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
     using cg::Place;
     const auto gpu = [](int computer, const std::string& pci) {
         Place place;
-        place.on = gpulab::Backend::cuda, place.computer = computer;
+        place.on = gpulab::Backend::cuda;
+        place.computer = computer;
         cg::copy_text(pci, place.address);
         return place;
     };

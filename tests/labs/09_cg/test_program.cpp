@@ -549,10 +549,10 @@ TEST_CASE("rungs for several GPUs say how they share the rows out by speed, and 
                                     system, parts, rung));
             INFO(rung << ", " << system << '\n' << outcome.out << outcome.err);
             CHECK(outcome.exit_code == 0);
-            const std::string said = "rows by measured speed:";
-            const std::size_t at = outcome.out.find(said);
+            const std::string message = "rows by measured speed:";
+            const std::size_t at = outcome.out.find(message);
             REQUIRE(at != std::string::npos);
-            const std::size_t begin = at + said.size();
+            const std::size_t begin = at + message.size();
             std::istringstream numbers(outcome.out.substr(begin, outcome.out.find('\n', begin) - begin));
             CHECK(std::distance(std::istream_iterator<std::size_t>(numbers), {}) == parts);
         }
@@ -653,11 +653,12 @@ TEST_CASE("table-4-4 tries the largest groups that a device allows, and says whe
         fmt::format("--study table-4-4 --rows 1600 --type float --device {} --json {}", device.id(), json.path()));
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
-    std::string said; // in one line
+    std::string message; // in one line
     for (const char c : outcome.out)
-        if (c != '\n' && c != ' ') said += c;
-    CHECK(has(said, fmt::format("groupsofatmost{}work-items,{}computeunits,{}work-itemstobeginwith", sizes.back(),
-                                device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
+        if (c != '\n' && c != ' ') message += c;
+    CHECK(
+        has(message, fmt::format("groupsofatmost{}work-items,{}computeunits,{}work-itemstobeginwith", sizes.back(),
+                                 device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
     std::vector<std::size_t> tried;
     for (const auto& run : json.json())
         if (run["problem"]["groups"] == 1) tried.push_back(run["problem"]["items"]);

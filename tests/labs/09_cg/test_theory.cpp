@@ -104,7 +104,10 @@ TEMPLATE_TEST_CASE("bad systems are refused with the numbers", "", float, double
         return "";
     };
     SymmetricMatrix<T> m(3);
-    m.add(0, 0, 2), m.add(1, 1, 2), m.add(2, 2, 2), m.add(0, 2, 1);
+    m.add(0, 0, 2);
+    m.add(1, 1, 2);
+    m.add(2, 2, 2);
+    m.add(0, 2, 1);
     const gpulab::Csr<T> good = m.matrix();
     const std::vector<T> b = {1, 2, 3};
     REQUIRE(refusal(good, b, {}, true) == "");

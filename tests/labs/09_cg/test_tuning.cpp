@@ -46,8 +46,8 @@ TEST_CASE("of several runs with each number of groups the fastest counts, and fe
     std::size_t most = 0;
     CHECK(cg::fastest_groups([&](std::size_t groups) { return most = groups, 1.0 / static_cast<double>(groups); },
                              1'000'000)
-              .groups == cg::most_groups);
-    CHECK(most == cg::most_groups);
+              .groups == cg::max_groups);
+    CHECK(most == cg::max_groups);
 }
 
 TEST_CASE("the table of what was tried shows what is saved against one group") {

@@ -100,8 +100,8 @@ void in_turn_noting_tiles(Stopwatch& watch, std::string_view of, const std::func
 /// @param watch the stopwatch of a finished run
 /// @param units what the tiles may count: the units for which the lab's checks try the sizes beside a tile. A tile in
 ///        another unit would bring no sizes
-std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
-                          const std::vector<std::string_view>& units = {"elements"});
+std::string contract_violation(Backend backend, bool baseline, const Stopwatch& watch,
+                               const std::vector<std::string_view>& units = {"elements"});
 
 /// What is wrong with a variant's reset, or "": in a second run whose computation is left out, it must take away the
 /// result of the first.

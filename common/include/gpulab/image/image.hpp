@@ -23,12 +23,12 @@ struct Image {
 };
 
 /// The most bytes of pixels that read_png() and write_png() take: 512 MiB.
-inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
+inline constexpr std::size_t max_png_bytes = std::size_t{1} << 29;
 
 /// Reads a PNG file. A palette becomes RGB or RGBA; channels of 16 bits are rounded to 8, those of fewer bits scaled
 /// up.
 /// @throws UsageError with one line that names the file and the fault, when the file cannot be read, is not a PNG, is
-///         truncated or damaged, announces more than most_png_bytes, or main memory does not suffice
+///         truncated or damaged, announces more than max_png_bytes, or main memory does not suffice
 Image read_png(const std::string& path);
 
 /// Reads a PNG file whose pixels are numbers, not colours: the values of a grey picture as they are in the file, not
@@ -41,11 +41,11 @@ Image read_png_numbers(const std::string& path, const std::string& of);
 /// Writes a PNG file, whole or not at all (see OutputFile). Random pixels do not compress: such a file is about as
 /// large as its pixels.
 /// @pre image.pixels.size() == image.bytes()
-/// @throws UsageError for an image without pixels or with more than most_png_bytes
+/// @throws UsageError for an image without pixels or with more than max_png_bytes
 /// @throws Error when the disk is full
 void write_png(OutputFile& file, const Image& image);
 
-/// The bytes of a PNG file. @pre image.pixels.size() == image.bytes(), 1 to most_png_bytes
+/// The bytes of a PNG file. @pre image.pixels.size() == image.bytes(), 1 to max_png_bytes
 std::string encoded_png(const Image& image);
 
 } // namespace gpulab

@@ -18,13 +18,13 @@ template <class T> Coo<T> to_coo(const Csr<T>& matrix);
 template <class T> Csc<T> to_csc(const Csr<T>& matrix);
 
 /// Pads every row to the length of the longest.
-/// @throws Unsupported when that would store more than a million slots and more than `most_padding` of them per
+/// @throws Unsupported when that would store more than a million slots and more than `max_padding` of them per
 ///         non-zero, as a few long rows can do, or more bytes than main memory holds
-template <class T> Ell<T> to_ell(const Csr<T>& matrix, double most_padding = 10);
+template <class T> Ell<T> to_ell(const Csr<T>& matrix, double max_padding = 10);
 
 /// Stores each diagonal that has an entry in full. Entries at the same position are added up.
 /// @throws Unsupported as to_ell() does: every entry may lie on a diagonal of its own
-template <class T> Dia<T> to_dia(const Csr<T>& matrix, double most_padding = 10);
+template <class T> Dia<T> to_dia(const Csr<T>& matrix, double max_padding = 10);
 
 /// Splits each row at the width that at least a third of the rows fill. So there are at most three slots of ELL per
 /// non-zero. (Bell and Garland, SC 2009, found ELL about three times as fast per element as COO.)

@@ -170,9 +170,9 @@ template <class T> void check_structure(const Csr<T>& matrix);
 
 /// The most non-zeros that 32-bit offsets count: 2^31 - 1 minus 1024, because the loop over a row's entries goes up to
 /// one step of a block beyond its end.
-inline constexpr std::int64_t most_narrow_offset = std::numeric_limits<std::int32_t>::max() - 1024;
+inline constexpr std::int64_t max_narrow_offset = std::numeric_limits<std::int32_t>::max() - 1024;
 
-/// The offsets of a CSR matrix in 32 bits, for kernels. @throws Unsupported for more than most_narrow_offset non-zeros
+/// The offsets of a CSR matrix in 32 bits, for kernels. @throws Unsupported for more than max_narrow_offset non-zeros
 template <class T> std::vector<std::int32_t> narrow_offsets(const Csr<T>& matrix);
 
 /// Refuses infinities and NaN, which files may hold, for operations that have no result with them.

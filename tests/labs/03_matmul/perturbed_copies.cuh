@@ -6,10 +6,10 @@
 
 #include "gpulab/cuda/check.hpp"
 
-namespace late {
+namespace perturbed {
 
-constexpr unsigned most_threads = 1024; ///< of a whole grid
-constexpr unsigned room = 128;          ///< copies under way in a thread; when there are more, the oldest arrives
+constexpr unsigned max_threads = 1024; ///< of a whole grid
+constexpr unsigned room = 128;         ///< copies under way in a thread; when there are more, the oldest arrives
 
 /// A copy that has been started.
 struct Copy {
@@ -27,7 +27,7 @@ struct Thread {
 };
 
 namespace {
-__device__ Thread all_threads[most_threads]; // each file has its own
+__device__ Thread all_threads[max_threads]; // each file has its own
 }
 
 __device__ inline Thread& this_thread() {
@@ -47,7 +47,7 @@ __device__ inline void start_copy(float* to, const float* from, int floats) {
     t.copies[t.started++ % room] = {to, from, floats, t.groups};
 }
 
-/// What code in namespace late finds as gpulab: these three functions, and of everything else the real one.
+/// What code in namespace perturbed finds as gpulab: these three functions, and of everything else the real one.
 namespace gpulab {
 using namespace ::gpulab;
 
@@ -62,11 +62,11 @@ template <int pending> __device__ void wait_for_copies() {
 } // namespace gpulab
 
 /// Forgets the copies of an earlier launch. Call before each.
-/// @pre the grid has at most most_threads threads
+/// @pre the grid has at most max_threads threads
 inline void forget_copies(cudaStream_t stream) {
     void* all = nullptr;
     CUDA_CHECK(cudaGetSymbolAddress(&all, all_threads));
     CUDA_CHECK(cudaMemsetAsync(all, 0, sizeof all_threads, stream));
 }
 
-} // namespace late
+} // namespace perturbed

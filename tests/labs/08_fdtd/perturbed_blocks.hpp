@@ -1,10 +1,10 @@
 /// @file
-/// cuda_steps and cuda_persistent with late blocks.
+/// cuda_steps and cuda_persistent with perturbed blocks.
 #pragma once
 
 #include "fdtd.hpp"
 
-namespace late {
+namespace perturbed {
 
 /// The lab's own kernels. Late are the blocks whose number leaves this remainder when it is divided by the period.
 template <unsigned period, unsigned remainder>
@@ -12,4 +12,4 @@ void steps(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stop
 template <unsigned period, unsigned remainder>
 void persistent(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch);
 
-} // namespace late
+} // namespace perturbed

@@ -1,32 +1,32 @@
-#include "late_warp_tile.hpp"
+#include "perturbed_warp_tile.hpp"
 
 #include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
-#include "late_copies.cuh"
+#include "perturbed_copies.cuh"
 
-namespace late {
+namespace perturbed {
 using matmul::Output;
 using matmul::Problem;
 using matmul::Stopwatch;
-} // namespace late
+} // namespace perturbed
 
-// The lab's own kernels once more, in namespace late, where gpulab::copy_async() and the others are those of
-// late_copies.cuh.
-#define matmul late
+// The lab's own kernels once more, in namespace perturbed, where gpulab::copy_async() and the others are those of
+// perturbed_copies.cuh.
+#define matmul perturbed
 #include "cuda/09_pipeline.cu"
 #include "cuda/warp_tile.cuh"
 #undef matmul
 
-namespace late {
+namespace perturbed {
 
 namespace {
 
 template <class G> void multiply(const matmul::Problem<float>& p, matmul::Output<float>& c, gpulab::Stopwatch& watch) {
-    if (gpulab::ceil_div(p.m, G::rows) * gpulab::ceil_div(p.n, G::columns) * G::threads > most_threads)
-        throw gpulab::Error("more threads than late_copies.cuh has room for");
+    if (gpulab::ceil_div(p.m, G::rows) * gpulab::ceil_div(p.n, G::columns) * G::threads > max_threads)
+        throw gpulab::Error("more threads than perturbed_copies.cuh has room for");
     if (!prepare_warp_tile<G>()) throw gpulab::Unsupported("needs 49 KiB of shared memory per block");
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
@@ -48,7 +48,7 @@ template <class G> void multiply(const matmul::Problem<float>& p, matmul::Output
 
 void pipeline(const matmul::Problem<float>& p, matmul::Output<float>& c, gpulab::Stopwatch& watch) {
     const std::size_t blocks = gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, columns);
-    if (blocks * threads > most_threads) throw gpulab::Error("more threads than late_copies.cuh has room for");
+    if (blocks * threads > max_threads) throw gpulab::Error("more threads than perturbed_copies.cuh has room for");
     const auto kernel = p.n % 4 == 0 ? pipeline_kernel<true> : pipeline_kernel<false>;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
@@ -74,4 +74,4 @@ void four_stages(const matmul::Problem<float>& p, matmul::Output<float>& c, gpul
     multiply<WarpTile<64, 128, 16, 32, 64, 4, 4, 3>>(p, c, watch);
 }
 
-} // namespace late
+} // namespace perturbed

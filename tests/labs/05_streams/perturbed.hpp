@@ -2,8 +2,8 @@
 /// Commands of a pass that begin late. When a copy or a kernel is late, everything that should wait for it and does not
 /// gives a wrong answer. On an idle machine a missing wait rarely does harm.
 ///
-/// The linker replaces the functions that give a command to a stream or queue by those of late_cuda.cu and
-/// late_opencl.cpp (`-Wl,--wrap`, see CMakeLists.txt). They count the commands and delay one of them by some
+/// The linker replaces the functions that give a command to a stream or queue by those of perturbed_cuda.cu and
+/// perturbed_opencl.cpp (`-Wl,--wrap`, see CMakeLists.txt). They count the commands and delay one of them by some
 /// milliseconds.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace streams::testing {
 
-namespace late {
+namespace perturbed {
 
 enum class Kind { copy_up, kernel, copy_down };
 
@@ -39,7 +39,7 @@ std::vector<Kind> stop();
 /// Joins the threads that delay OpenCL commands. Called by stop().
 void join_opencl();
 
-} // namespace late
+} // namespace perturbed
 
 /// Delays each command of a pass in turn, and in CUDA each word of a copy up in turn. No delay may change an answer.
 /// @return the first fault, or ""

@@ -1,11 +1,11 @@
-// Replacements for the functions that give a command to an OpenCL queue; see late.hpp.
+// Replacements for the functions that give a command to an OpenCL queue; see perturbed.hpp.
 #include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "gpulab/opencl/context.hpp"
-#include "late.hpp"
+#include "perturbed.hpp"
 
 using namespace streams::testing;
 
@@ -27,7 +27,7 @@ void keep_back(cl_command_queue queue) {
     clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr);
     const std::lock_guard lock(mutex);
     releasing.emplace_back([event] {
-        std::this_thread::sleep_for(late::delay);
+        std::this_thread::sleep_for(perturbed::delay);
         clSetUserEventStatus(event, CL_COMPLETE);
         clReleaseEvent(event);
     });
@@ -35,7 +35,7 @@ void keep_back(cl_command_queue queue) {
 
 } // namespace
 
-void streams::testing::late::join_opencl() {
+void streams::testing::perturbed::join_opencl() {
     const std::lock_guard lock(mutex);
     releasing.clear();
 }
@@ -50,21 +50,21 @@ decltype(clEnqueueNDRangeKernel) __real_clEnqueueNDRangeKernel;
 cl_int __wrap_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, std::size_t first,
                                    std::size_t bytes, const void* host, cl_uint count, const cl_event* before,
                                    cl_event* done) {
-    if (!waits && late::notes(late::Kind::copy_up)) keep_back(queue);
+    if (!waits && perturbed::notes(perturbed::Kind::copy_up)) keep_back(queue);
     return __real_clEnqueueWriteBuffer(queue, buffer, waits, first, bytes, host, count, before, done);
 }
 
 cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, std::size_t first,
                                   std::size_t bytes, void* host, cl_uint count, const cl_event* before,
                                   cl_event* done) {
-    if (!waits && late::notes(late::Kind::copy_down)) keep_back(queue);
+    if (!waits && perturbed::notes(perturbed::Kind::copy_down)) keep_back(queue);
     return __real_clEnqueueReadBuffer(queue, buffer, waits, first, bytes, host, count, before, done);
 }
 
 cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                      const std::size_t* offset, const std::size_t* global, const std::size_t* local,
                                      cl_uint count, const cl_event* before, cl_event* done) {
-    if (late::notes(late::Kind::kernel)) keep_back(queue);
+    if (perturbed::notes(perturbed::Kind::kernel)) keep_back(queue);
     return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, before, done);
 }
 

@@ -4,7 +4,7 @@
 
 #include "matmul.hpp"
 
-namespace late {
+namespace perturbed {
 
 /// Products of few tiles (at most 130 x 132 of C) by cuda_pipeline's own kernel.
 void pipeline(const matmul::Problem<float>& p, matmul::Output<float>& c, gpulab::Stopwatch& watch);
@@ -13,4 +13,4 @@ void three_stages(const matmul::Problem<float>& p, matmul::Output<float>& c, gpu
 /// With four stages and tiles of 64 x 128, as the small ones of cuda_by_shape.
 void four_stages(const matmul::Problem<float>& p, matmul::Output<float>& c, gpulab::Stopwatch& watch);
 
-} // namespace late
+} // namespace perturbed

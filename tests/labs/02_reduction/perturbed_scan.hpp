@@ -4,7 +4,7 @@
 
 #include "scan.hpp"
 
-namespace late {
+namespace perturbed {
 
 /// Prefix sums by the lab's own kernel, whose blocks are numbered against the order in which they start.
 void scan_with_blocks_reversed(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
@@ -16,4 +16,4 @@ void scan_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Pref
 void duties_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                              gpulab::Stopwatch& watch);
 
-} // namespace late
+} // namespace perturbed

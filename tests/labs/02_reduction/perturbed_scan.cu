@@ -1,4 +1,4 @@
-#include "late_scan.hpp"
+#include "perturbed_scan.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,37 +12,37 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
-#include "gpulab_testing/late_threads.cuh"
+#include "gpulab_testing/perturbed_threads.cuh"
 
-namespace late {
+namespace perturbed {
 using namespace reduction;
 }
-// The lab's own kernels once more, in namespace late.
-#define reduction late
+// The lab's own kernels once more, in namespace perturbed.
+#define reduction perturbed
 #include "cuda/scan_03_look_back.cu"
 #include "cuda/scan_04_warp_duties.cu"
 #undef reduction
 
-namespace late {
+namespace perturbed {
 using gpulab::testing::LateThreads;
-using gpulab::testing::set_late;
+using gpulab::testing::set_perturbed;
 
 void scan_with_blocks_reversed(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                                gpulab::Stopwatch& watch) {
-    set_late({LateThreads::none, 1, 0, true});
+    set_perturbed({LateThreads::none, 1, 0, true});
     cuda_scan_look_back(p, out, watch);
 }
 
 void scan_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                            gpulab::Stopwatch& watch) {
-    set_late({LateThreads::all, 2, 0, false});
+    set_perturbed({LateThreads::all, 2, 0, false});
     cuda_scan_look_back(p, out, watch);
 }
 
 void duties_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                              gpulab::Stopwatch& watch) {
-    set_late({LateThreads::all, 2, 0, false});
+    set_perturbed({LateThreads::all, 2, 0, false});
     cuda_scan_warp_duties(p, out, watch);
 }
 
-} // namespace late
+} // namespace perturbed

@@ -1,10 +1,10 @@
 /// @file
-/// cuda_persistent, cuda_devices and cuda_devices_stores with late blocks and warps.
+/// cuda_persistent, cuda_devices and cuda_devices_stores with perturbed blocks and warps.
 #pragma once
 
 #include "cg.hpp"
 
-namespace late {
+namespace perturbed {
 
 /// The lab's own kernels. @param warp which warp of a block is late; -1: all
 /// @param blocks which blocks are late: those with an even number (0) or an odd one (1)
@@ -15,4 +15,4 @@ void devices(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stop
 template <int warp, int blocks>
 void devices_stores(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch);
 
-} // namespace late
+} // namespace perturbed

@@ -5,9 +5,9 @@
 /// A file of tests includes first all headers that a rung needs but which are not its own, then this one, and then the
 /// rung, whose words mean something else from here on:
 ///
-///     #include "gpulab_testing/late_threads.cuh"
-///     namespace late { using namespace reduction; }
-///     #define reduction late // a second copy of the rung, beside that of the lab's library
+///     #include "gpulab_testing/perturbed_threads.cuh"
+///     namespace perturbed { using namespace reduction; }
+///     #define reduction perturbed // a second copy of the rung, beside that of the lab's library
 ///     #include "cuda/scan_03_look_back.cu"
 ///     #undef reduction
 ///
@@ -32,21 +32,23 @@ struct LateThreads {
 };
 
 namespace {
-__device__ LateThreads late_threads; // each file has its own
+__device__ LateThreads perturbed_threads; // each file has its own
 
 /// Makes threads late from now on.
-inline void set_late(const LateThreads& late) { CUDA_CHECK(cudaMemcpyToSymbol(late_threads, &late, sizeof late)); }
+inline void set_perturbed(const LateThreads& late) {
+    CUDA_CHECK(cudaMemcpyToSymbol(perturbed_threads, &late, sizeof late));
+}
 
 __device__ inline uint3 number_of_block() {
-    if (!late_threads.reversed) return blockIdx;
+    if (!perturbed_threads.reversed) return blockIdx;
     return {gridDim.x - 1 - blockIdx.x, gridDim.y - 1 - blockIdx.y, gridDim.z - 1 - blockIdx.z};
 }
 
 /// A late thread waits here for about 0.1 ms, longer than the others need to the next barrier. Inlined: as a function
 /// that is called it changed registers of the kernels of lab 09 (nvcc 13.0 for sm_90: loops ran beyond their end).
-__device__ __forceinline__ void be_late() {
+__device__ __forceinline__ void be_perturbed() {
     const unsigned warp = (threadIdx.y * blockDim.x + threadIdx.x) / 32, block = blockIdx.y * gridDim.x + blockIdx.x;
-    const LateThreads& late = late_threads;
+    const LateThreads& late = perturbed_threads;
     if (late.warp != LateThreads::all && late.warp != warp) return;
     if (block % late.period != late.remainder) return;
     for (const long long begin = clock64(); clock64() - begin < 200'000;) {
@@ -55,7 +57,7 @@ __device__ __forceinline__ void be_late() {
 }
 
 __device__ inline uint3 late_number_of_block() {
-    be_late();
+    be_perturbed();
     return number_of_block();
 }
 } // namespace
@@ -63,7 +65,7 @@ __device__ inline uint3 late_number_of_block() {
 } // namespace gpulab::testing
 
 // A macro is not replaced within itself: these call what they hide.
-#define __syncthreads() (__syncthreads(), ::gpulab::testing::be_late())
-#define sync() sync(), ::gpulab::testing::be_late() // of cooperative groups
-#define __ldcg(address) (::gpulab::testing::be_late(), __ldcg(address))
+#define __syncthreads() (__syncthreads(), ::gpulab::testing::be_perturbed())
+#define sync() sync(), ::gpulab::testing::be_perturbed() // of cooperative groups
+#define __ldcg(address) (::gpulab::testing::be_perturbed(), __ldcg(address))
 #define blockIdx (::gpulab::testing::late_number_of_block())

@@ -1,4 +1,4 @@
-#include "late_blocks.hpp"
+#include "perturbed_blocks.hpp"
 
 #include <algorithm>
 #include <cuda/atomic>
@@ -7,25 +7,26 @@
 #include "cuda/fields.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab_testing/late_threads.cuh"
+#include "gpulab_testing/perturbed_threads.cuh"
 
-namespace late {
+namespace perturbed {
 using namespace fdtd;
 }
-// The lab's own kernels once more, in namespace late. In a file of its own, because both rungs have a kernel_for().
-#define fdtd late
+// The lab's own kernels once more, in namespace perturbed. In a file of its own, because both rungs have a
+// kernel_for().
+#define fdtd perturbed
 #include "cuda/07_persistent.cu"
 #undef fdtd
 
-namespace late {
+namespace perturbed {
 
 template <unsigned period, unsigned remainder>
 void persistent(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch) {
-    gpulab::testing::set_late({gpulab::testing::LateThreads::all, period, remainder, false});
+    gpulab::testing::set_perturbed({gpulab::testing::LateThreads::all, period, remainder, false});
     cuda_persistent(p, out, watch);
 }
 
 template fdtd::Run<float> persistent<2, 0>;
 template fdtd::Run<float> persistent<17, 3>;
 
-} // namespace late
+} // namespace perturbed

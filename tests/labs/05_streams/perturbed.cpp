@@ -1,4 +1,4 @@
-#include "late.hpp"
+#include "perturbed.hpp"
 
 #include <mutex>
 
@@ -6,7 +6,7 @@
 
 namespace streams::testing {
 
-namespace late {
+namespace perturbed {
 
 namespace {
 std::mutex mutex; // several threads may issue commands
@@ -45,27 +45,27 @@ std::vector<Kind> stop() {
     return noted;
 }
 
-} // namespace late
+} // namespace perturbed
 
 std::string late_fault(Run* run, gpulab::Backend backend) {
     const Problem p = problem_of({61, 13, 3, 4, 0, 1});
     const auto commands = [&](int passes) {
         Output out{std::vector<unsigned char>(p.bytes()), {}};
         Stopwatch watch(0, passes);
-        late::start();
+        perturbed::start();
         gpulab::testing::in_turn([&] { run(p, out, watch); });
-        return late::stop();
+        return perturbed::stop();
     };
-    const std::vector<late::Kind> first = commands(1);
+    const std::vector<perturbed::Kind> first = commands(1);
     const std::size_t each = commands(2).size() - first.size(); // both contain the passes that are not timed
     if (each == 0 || first.size() % each != 0)
         return fmt::format("{} commands in all, {} in a pass", first.size(), each);
     for (std::size_t which = 0; which < each; ++which) {
-        const bool in_words = backend == gpulab::Backend::cuda && first[which] == late::Kind::copy_up;
+        const bool in_words = backend == gpulab::Backend::cuda && first[which] == perturbed::Kind::copy_up;
         for (int word = -1; word < (in_words ? 4 : 0); ++word) {
-            late::start(which, each, word);
+            perturbed::start(which, each, word);
             const std::string fault = fault_of(run, p);
-            const bool all = late::stop().size() % each == 0;
+            const bool all = perturbed::stop().size() % each == 0;
             if (!fault.empty())
                 return fmt::format("with command {} of {} late{}: {}", which, each,
                                    word < 0 ? "" : fmt::format(" in word {} of four", word), fault);
