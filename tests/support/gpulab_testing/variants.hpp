@@ -74,8 +74,12 @@ public:
                                          [&](Faults& faults) { check(variant, faults); });
             };
             // A tag that begins with a dot hides the test case from ordinary runs, which go by the back end's tag.
-            const std::string tag =
-                more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
+            std::string tag = more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
+#if defined(GPULAB_CORE_RUNGS) // the OpenCL rungs of the Core ladder, with blanks around them: cmake/AddLabTest.cmake
+            if (more == "[.oclgrind]" &&
+                std::string_view(GPULAB_CORE_RUNGS).find(" " + std::string(variant.name) + " ") != std::string_view::npos)
+                tag += "[core]";
+#endif
             detail::add_test_case(std::string(variant.name) + " " + sentence, tag, body, where);
         }
     }
