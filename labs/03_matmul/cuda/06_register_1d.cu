@@ -17,8 +17,8 @@ namespace matmul {
 
 namespace {
 
-constexpr int side = 64;                    // of the square of C that a block computes
-constexpr int depth = 8;                    // columns of A and rows of B in a tile
+constexpr int side = 64;                          // of the square of C that a block computes
+constexpr int depth = 8;                          // columns of A and rows of B in a tile
 constexpr int per_thread = 8;                     // rows per thread
 constexpr int threads = side * side / per_thread; // 512: one element of each tile per thread
 static_assert(threads == side * depth);

@@ -25,9 +25,9 @@ namespace matmul {
 
 namespace {
 
-constexpr int side = 128; // of the square of C that a block computes
-constexpr int depth = 8;  // columns of A and rows of B in a tile
-constexpr int per_thread = 8;   // rows and columns per thread
+constexpr int side = 128;     // of the square of C that a block computes
+constexpr int depth = 8;      // columns of A and rows of B in a tile
+constexpr int per_thread = 8; // rows and columns per thread
 constexpr int span = side / per_thread;
 constexpr int threads = span * span;
 static_assert(side % (threads / depth) == 0 && depth % (threads / side) == 0, "the tiles in whole rounds of loads");

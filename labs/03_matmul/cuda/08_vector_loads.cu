@@ -18,9 +18,9 @@ namespace matmul {
 
 namespace {
 
-constexpr int side = 128; // of the square of C that a block computes
-constexpr int depth = 8;  // columns of A and rows of B in a tile
-constexpr int per_thread = 8;   // rows and columns per thread
+constexpr int side = 128;     // of the square of C that a block computes
+constexpr int depth = 8;      // columns of A and rows of B in a tile
+constexpr int per_thread = 8; // rows and columns per thread
 constexpr int half = side / 2;
 constexpr int threads = (side / per_thread) * (side / per_thread);
 constexpr int pitch = side + 4; // of A's transposed tile: a multiple of 4 for float4, not of 32 for the banks

@@ -347,7 +347,7 @@ TEST_CASE("a variant for interleaved data is measured with both layouts") {
         gpulab::Result result;
         result.status = gpulab::Result::Status::passed;
         tridiagonal::measure_other_layout<double>(
-            options, job, p, out, [&](const auto&) { return tridiagonal::compare(p, reference, out); }, result);
+            options, job, p, out, [&] { return tridiagonal::compare(p, reference, out); }, result);
         CHECK(p.layout == layout);
         return result;
     };

@@ -77,7 +77,8 @@ public:
             std::string tag = more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
 #if defined(GPULAB_CORE_RUNGS) // the OpenCL rungs of the Core ladder, with blanks around them: cmake/AddLabTest.cmake
             if (more == "[.oclgrind]" &&
-                std::string_view(GPULAB_CORE_RUNGS).find(" " + std::string(variant.name) + " ") != std::string_view::npos)
+                std::string_view(GPULAB_CORE_RUNGS).find(" " + std::string(variant.name) + " ") !=
+                    std::string_view::npos)
                 tag += "[core]";
 #endif
             detail::add_test_case(std::string(variant.name) + " " + sentence, tag, body, where);
