@@ -96,7 +96,7 @@ function(add_lab_test target)
             list(JOIN core " " core)
             target_compile_definitions(${target} PRIVATE "GPULAB_CORE_RUNGS=\" ${core} \"")
             gpulab_oclgrind_test("${target}: Core rungs under oclgrind" ${target} "${TEST_LABELS}" CASES "[.oclgrind][core]")
-            set(core "~[core]")
+            set(core "~[core]") # a ladder may have no other OpenCL rung
         endif()
         gpulab_oclgrind_test("${target}: other kernels under oclgrind" ${target} "${TEST_LABELS};thorough" CASES "[.oclgrind]${core}")
     endif()

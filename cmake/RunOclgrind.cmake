@@ -14,6 +14,9 @@ if(rc EQUAL 4 AND NOT FINDS AND NOT "$ENV{GPULAB_REQUIRE_DEVICES}" STREQUAL "1")
     message("${output}") # its test cases were skipped: "skipped: <reason>"
     return()
 endif()
+if(CASES MATCHES "~" AND output MATCHES "No test cases matched") # all others have a test of their own
+    return()
+endif()
 string(REPLACE "skipped: " "skipped, " output "${output}") # ctest looks for the words that mean the whole test
 message("${output}")
 if(NOT EXISTS ${LOG})

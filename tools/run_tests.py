@@ -178,10 +178,9 @@ def run(folder, words):
     cases = read(folder) if closing else []
     print_failures(folder, cases)
     print_skips(cases)
-    due = subprocess.run([sys.executable, "-B", pathlib.Path(__file__).with_name("due"), pathlib.Path(__file__).parents[1], folder, "--count"],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    if due:
-        print("\n" + due, end="")
+    if any(folder.glob("bin/*")):
+        due = [sys.executable, "-B", pathlib.Path(__file__).with_name("due"), pathlib.Path(__file__).parents[1], folder, "--count"]
+        print("\n" + subprocess.run(due, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout, end="")
     if closing:
         print("\n" + "".join(closing), end="")
     else:

@@ -38,7 +38,7 @@ bool is_solved_once(const gpulab::Options& options, const Choice& c) {
 }
 
 /// Solves the system with every chosen variant, and measures them.
-template <class T> int run(const gpulab::Options& options, const Choice& c) {
+template <class T> int compute(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
@@ -115,7 +115,7 @@ int main(int argc, char** argv) try {
         (void)cg::TuningCache(c.settings.tuning);
         (void)gpulab::OutputFile(c.settings.tuning);
     }
-    return c.type == "double" ? run<double>(options, c) : run<float>(options, c);
+    return c.type == "double" ? compute<double>(options, c) : compute<float>(options, c);
 } catch (...) {
     return gpulab::fail("cg");
 }

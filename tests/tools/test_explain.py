@@ -353,7 +353,7 @@ def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch
     refused(run(sys.executable, "-B", counts, "saxpy", GPULAB_BUILD=scratch), "saxpy has not been built")
 
 
-@pytest.mark.parametrize("words, said", [
+@pytest.mark.parametrize("words, printed", [
     (("--variant", "cuda_one"), "--cuda"), (("--variant", "opencl_none"), "there are: "), (("--n", "many"), "many"),
     (("--warp", "5"), "--warp"), (("--compare", "opencl_one_item"), "--compare"),
     (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),

@@ -9,6 +9,7 @@ import pytest
 from conftest import LABS, ROOT, passed, refused, run
 from machine import Machine
 
+os.environ.pop("GPULAB_MISTAKES", None)  # of the run that this is a part of
 COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
 
 

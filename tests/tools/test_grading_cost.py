@@ -464,7 +464,7 @@ def test_formulas_have_numbers_names_signs_and_some_functions():
         assert "\n" not in str(refused.value), formula
 
 
-@pytest.mark.parametrize("line, said", [
+@pytest.mark.parametrize("line, printed", [
     ('bounds = { global_sectors = "m / 8" }', "'m / 8' names 'm'; there are: groups items launches n warps"),
     ('bounds = { sectors = "n" }', "nothing that is counted is named 'sectors'; there are: global_requests"),
     ("bounds = { lanes = 0.5 }", "is a formula, a text in quotes"), ("", "has no bounds"), ("bounds = { }", "has no bounds"),

@@ -311,7 +311,7 @@ import re, subprocess, sys
 tool, log, program = sys.argv[2], sys.argv[-2], sys.argv[-1]
 code = subprocess.run([program]).returncode
 found = (re.findall("hazards = ([0-9]+)", open(program).read()) or [0])[0]
-said = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
+printed = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
 open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {printed}\\n")
 sys.exit(code)
 """

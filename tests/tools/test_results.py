@@ -716,7 +716,7 @@ def test_counts_of_the_hardware_are_those_of_one_run_without_the_kernel_that_mea
                                    "warps": 3016, "instructions": 3018, "thread_instructions": 3020, "launches": 2}
 
 
-@pytest.mark.parametrize("how, said", [
+@pytest.mark.parametrize("how, printed", [
     ({"metrics": METRICS[:-1]}, f"ncu does not count {METRICS[-1]} on this device"), ({"status": "failed"}, "its result is failed"),
     ({"kernels": ["fma_kernel(int)"]}, "ncu has seen no kernel")])
 def test_what_the_hardware_did_not_count_is_refused_and_no_file_written(scratch, how, printed):

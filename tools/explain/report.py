@@ -84,7 +84,7 @@ def cells(line):
     """The columns of a line: requests, lanes, and per request sectors and passes, with the least possible in brackets."""
     if line.kind == "branch":
         return [f"{line.counts['requests']:,}", f"{line.mean('lanes'):.1f}", f"splits {line.counts['splits']:,}", ""]
-    pair = lambda name: f"{line.mean(name):.1f} ({line.mean('least_' + name):.1f})"
+    pair = lambda name: f"{line.mean(name):.1f} ({line.mean('min_' + name):.1f})"
     return [f"{line.counts['requests']:,}", f"{line.mean('lanes'):.1f}", "" if line.space == "local" else pair("sectors"),
             pair("passes") if line.space == "local" else ""]
 
@@ -118,7 +118,7 @@ def summary(one):
         printed.append(f"global memory: {32 * s['global_sectors']:,} bytes moved in sectors for {s['global_bytes']:,} bytes that were "
                     f"asked for ({32 * s['global_sectors'] / s['global_bytes']:.2f} times)")
     if s["local_passes"]:
-        printed.append(f"local memory: {s['local_passes']:,} passes where {s['local_least_passes']:,} would do")
+        printed.append(f"local memory: {s['local_passes']:,} passes where {s['local_min_passes']:,} would do")
     if s["branches"]:
         printed.append(f"branches that split a warp: {s['splits']:,} of {s['branches']:,}")
     if s["idle"]:
@@ -179,7 +179,7 @@ def ladder_row(one):
     requests = s["global_requests"] + s["local_requests"]
     ratio = lambda a, b: f"{a / b:.2f}" if b else "-"
     return [one.variant, f"{s['global_requests']:,}", f"{32 * s['global_sectors']:,}", ratio(32 * s["global_sectors"], s["global_bytes"]),
-            f"{s['local_passes']:,}", ratio(s["local_passes"], s["local_least_passes"]),
+            f"{s['local_passes']:,}", ratio(s["local_passes"], s["local_min_passes"]),
             ratio(s["global_lanes"] + s["local_lanes"], requests), f"{s['splits']:,}", ratio(s["barriers"], s["groups"])]
 
 

@@ -109,7 +109,7 @@ class Toolkit:
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             printed = (done.stderr or done.stdout).strip().splitlines()
-            raise Refusal(f"{pathlib.Path(words[0]).name} failed: {said[0] if said else 'it printed nothing'}")
+            raise Refusal(f"{pathlib.Path(words[0]).name} failed: {printed[0] if printed else 'it printed nothing'}")
         return done.stdout + done.stderr
 
 

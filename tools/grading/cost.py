@@ -140,7 +140,7 @@ def worst_line(one: report.Explained, name: str) -> report.Line | None:
         counts = line.counts
         if name == "lanes":
             return counts["requests"] - counts["lanes"] / WARP, 0
-        return counts[count.unit] - counts[f"least_{count.unit}"], counts[count.unit]  # a unit without a least has 0
+        return counts[count.unit] - counts[f"min_{count.unit}"], counts[count.unit]  # a unit without a least has 0
 
     return max((line for line in one.lines if has(line, count)), key=rank, default=None)
 
@@ -161,7 +161,7 @@ def asked_by(line: report.Line, unit: str, hidden: bool) -> str:
     begin = "requests" if hidden else f"{requests} requests"
     if unit == "requests":
         return begin + by
-    took, least = number(line.mean(unit)), number(line.mean(f"least_{unit}"))
+    took, least = number(line.mean(unit)), number(line.mean(f"min_{unit}"))
     each = f"{took} {unit if took != '1' else unit[:-1] if unit == 'sectors' else 'pass'} each"
     return f"{begin} of {each}{f' where {least} would do' if took != least else by}"
 

@@ -428,5 +428,5 @@ def best(requested: str = "") -> Sandbox:
             base.chmod(0o711)
             return Sandbox(kind, base)
     if requested:
-        raise Fault(f"the sandbox '{wish}' does not work here")
+        raise Fault(f"the sandbox '{requested}' does not work here")
     raise Fault("submissions cannot run apart from this user: install bubblewrap, or run this as root")
