@@ -10,7 +10,7 @@ from listings import opening
 from prose import item_anchor, plain, plain_cell, raw
 from repository import BACK_ENDS, slug
 
-FINDERS = {"large": "large sizes", "late": "late commands, blocks or threads"}
+FINDERS = {"large": "large sizes", "schedule": "a perturbed schedule of commands, blocks or threads"}
 # Words of docs/kernels.md that mean the same in every comment of a rung for GPUs: anchor, and what stands in the text.
 WORDS = {anchor: anchor.replace("-", "[ -]") + "s?" for anchor in
          ("warp", "lane", "multiprocessor", "divergence", "occupancy", "register", "sector", "coalesced", "cache-line", "pageable", "barrier",
