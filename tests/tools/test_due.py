@@ -172,7 +172,8 @@ def run(tree, monkeypatch, capsys):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
         (tree / name).chmod(0o755)
-    (tree / "build/CMakeCache.txt").write_text(f"CMAKE_CUDA_COMPILER:X=/nvcc\nGPULAB_COMPUTE_SANITIZER:X={tree}/build/sanitizer\n")
+    (tree / "build/CMakeCache.txt").write_text(f"GPULAB_COMPUTE_SANITIZER:X={tree}/build/sanitizer\n")
+    (tree / "build/build.ninja").write_text("build one.cu.o: CUDA one.cu\n")
     monkeypatch.setenv("PATH", f"{tree}/path:{os.environ['PATH']}")
 
     def run(behaviour="", *options):
