@@ -1,5 +1,5 @@
 /// @file
-/// What a test case does for tests/mistakes/plant.py, which runs it with a injected fault, and without one to compare.
+/// What a test case does for tests/mistakes/plant.py, which runs it with an injected fault, and without one to compare.
 #pragma once
 
 namespace gpulab::testing::detail {
