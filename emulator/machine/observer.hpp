@@ -85,8 +85,9 @@ public:
     virtual void split_barrier(WarpView&, Mask, const Instruction&) {}
     /// barrier.cluster: all blocks of the cluster have come.
     virtual void cluster_barrier(std::span<BlockView* const>, const Instruction&) {}
-    /// bar.warp.sync, and what waits for lanes in the same way (shfl.sync, vote.sync, match.sync, redux.sync): the lanes have met.
-    virtual void warp_sync(WarpView&, Mask, const Instruction&) {}
+    /// bar.warp.sync, and what waits for lanes in the same way (shfl.sync, vote.sync, match.sync, redux.sync): the lanes have met. `members`: the
+    /// membermask that the lanes gave; a lane outside its own mask is a fault of the program.
+    virtual void warp_sync(WarpView&, Mask /*lanes*/, Mask /*members*/, const Instruction&) {}
     virtual void fence(WarpView&, Mask, Scope, const Instruction&) {}
     /// cp.async.wait_group / wait_all: the lanes' copies are there.
     virtual void async_wait(WarpView&, Mask, const Instruction&) {}

@@ -1,11 +1,10 @@
 #pragma once
 #include "ptx/instruction.hpp"
-#include <map>
+#include <deque>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cuda_emulator {
@@ -44,7 +43,8 @@ struct Kernel {
     std::vector<std::uint64_t> constants;    ///< immediates, 32 lanes each, at the offsets that operands name
     std::vector<std::pair<Special, std::uint32_t>> specials; ///< special registers used, and the register that holds each
     std::vector<Operand> operands;           ///< of all instructions
-    std::vector<std::unique_ptr<Detail>> details;
+    std::deque<Detail> details;
+    std::deque<Location> locations;
 };
 
 /// A __device__ or __constant__ variable.
