@@ -34,13 +34,18 @@ struct Launch {
 /// What ends a launch: an access out of bounds, a deadlock, a trap, the limit of instructions, an assertion.
 struct Fault : std::runtime_error {
     enum class Kind { illegal_address, misaligned_address, deadlock, endless, trap, assertion, launch_bounds, unsupported };
-    Fault(Kind kind, const std::string& text, const Instruction* instruction = nullptr);
+    Fault(Kind kind, const std::string& text, const std::string& kernel, const Instruction& instruction);
     Kind kind;
     std::string kernel, file;
     Dim3 block{0, 0, 0}, thread{0, 0, 0};
     unsigned line = 0;
     std::string instruction; ///< its text
     std::string text;        ///< what happened, without the place
+    /// One line: place, what happened, kernel, block, thread, instruction.
+    const char* what() const noexcept override;
+
+private:
+    mutable std::string whole_;
 };
 
 /// Statistics that cost nothing to keep.

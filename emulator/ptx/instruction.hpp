@@ -58,7 +58,8 @@ struct Instruction {
     std::int64_t immediate = 0;        ///< byte offset of an address, or what the handler wants to know
     Operand guard;                     ///< the predicate of @p or @!p
     bool guard_negated = false;
-    std::uint8_t flags = 0;            ///< for the machine's own use
+    static constexpr std::uint8_t address32 = 1, in_local = 2, may_jump = 4;
+    std::uint8_t flags = 0;            ///< of these: the address is in a 32-bit register, is a name in local memory; control flow
     std::uint16_t modifiers = 0;       ///< for the handler's own use
     std::uint32_t target = 0;          ///< of a branch or call
     std::uint32_t index = 0;           ///< in Kernel::instructions: "the place in the text"
