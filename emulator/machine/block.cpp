@@ -203,10 +203,12 @@ void Block::deadlock() {
     unsigned lane = 0, said = 0;
     for (const auto& warp : warps_)
         for (const Group& group : warp->groups()) {
-            if (!at) stuck = warp.get(), at = group.waits_at, lane = static_cast<unsigned>(std::countr_zero(group.lanes));
+            const Instruction& place = group.waits_at ? *group.waits_at : warp->kernel().instructions[group.pc];
+            if (!at) stuck = warp.get(), at = &place, lane = static_cast<unsigned>(std::countr_zero(group.lanes));
             if (++said > 3) continue;
-            text += (said > 1 ? "; " : " ") + std::to_string(std::popcount(group.lanes)) + " of warp " + std::to_string(warp->index) + " wait at " + group.waits_at->detail->text;
-            if (const unsigned line = group.waits_at->detail->location.outermost().line) text += " (line " + std::to_string(line) + ")";
+            text += (said > 1 ? "; " : " ") + std::to_string(std::popcount(group.lanes)) + " of warp " + std::to_string(warp->index) +
+                    (group.waits_at ? " wait at " : " poll at ") + place.detail->text;
+            if (const unsigned line = place.detail->location.outermost().line) text += " (line " + std::to_string(line) + ")";
         }
     if (said > 3) text += "; and others";
     if (exited) text += "; " + std::to_string(exited) + " threads have ended";

@@ -80,7 +80,7 @@ public:
     void resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what, bool generic, Pointers& to);
     std::byte* local(unsigned lane) { return local_ + lane * kernel().local_bytes; }
     /// The places of the generic addresses in their spaces.
-    std::byte* host_pointer(const Instruction& instruction, unsigned lane, std::uint64_t generic, std::size_t bytes);
+    std::byte* host_pointer(const Instruction& instruction, unsigned lane, std::uint64_t generic);
 
     [[noreturn]] void fault(Fault::Kind kind, const std::string& text, const Instruction& instruction, unsigned lane);
 

@@ -43,7 +43,7 @@ enum class Special : std::uint8_t {
     clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z,
     cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z,
     cluster_ctarank, cluster_nctarank, is_explicit_cluster,
-    total_smem_size, dynamic_smem_size, aggr_smem_size, envreg1, envreg2, envreg_other
+    total_smem_size, dynamic_smem_size, aggr_smem_size, envreg1, envreg2
 };
 
 class Warp;
