@@ -54,26 +54,26 @@ bool pairs_agree(const Request& r, unsigned bit) {
 
 /// The most different words of a bank among the lanes.
 std::uint64_t passes_together(const Request& r) {
-    std::array<std::array<std::uint64_t, 128>, 1> all;
+    std::array<std::uint64_t, 128> words;
     std::size_t n = 0;
     for_lanes(r.mask, [&](unsigned lane) {
         const std::uint64_t first = r.addresses[lane] / word_bytes, last = (r.addresses[lane] + r.bytes - 1) / word_bytes;
-        for (std::uint64_t w = first; w <= last && n < 128; ++w) all[0][n++] = w;
+        for (std::uint64_t w = first; w <= last && n < 128; ++w) words[n++] = w;
     });
     std::array<std::uint64_t, banks> in_bank;
     in_bank.fill(~std::uint64_t{0});
     bool meet = false;
     for (std::size_t i = 0; i < n && !meet; ++i) {
-        std::uint64_t& word = in_bank[all[0][i] % banks];
-        meet = word != ~std::uint64_t{0} && word != all[0][i];
-        word = all[0][i];
+        std::uint64_t& word = in_bank[words[i] % banks];
+        meet = word != ~std::uint64_t{0} && word != words[i];
+        word = words[i];
     }
     if (!meet) return n ? 1 : 0;
-    std::sort(all[0].begin(), all[0].begin() + static_cast<std::ptrdiff_t>(n));
-    const auto end = std::unique(all[0].begin(), all[0].begin() + static_cast<std::ptrdiff_t>(n));
-    std::array<unsigned, banks> words{};
-    for (auto w = all[0].begin(); w != end; ++w) ++words[*w % banks];
-    return *std::max_element(words.begin(), words.end());
+    std::sort(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n));
+    const auto end = std::unique(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n));
+    std::array<unsigned, banks> different{};
+    for (auto w = words.begin(); w != end; ++w) ++different[*w % banks];
+    return *std::max_element(different.begin(), different.end());
 }
 
 struct Site {
@@ -196,7 +196,7 @@ public:
         const Request request{a.mask, a.addresses, bytes};
         const std::uint64_t asked = bytes_of(request);
         std::uint64_t ideal = 0;
-        const std::uint64_t took = shared ? passes_of(request, &ideal) : sectors_of(request);
+        const std::uint64_t took = shared ? passes_of(request, a.kind == AccessKind::load, &ideal) : sectors_of(request);
         const std::uint64_t least = shared ? (asked + banks * word_bytes - 1) / (banks * word_bytes) : (asked + sector_bytes - 1) / sector_bytes;
         s.bytes += asked;
         (shared ? s.passes : s.sectors) += took;
@@ -353,8 +353,7 @@ std::uint64_t bytes_of(const Request& r) {
     return addresses.count() * r.bytes;
 }
 
-std::uint64_t passes_of(const Request& r, std::uint64_t* ideal) {
-    // Halves or quarters of a warp are served in one pass if neighbours, or lanes two apart, access the same address.
+std::uint64_t passes_of(const Request& r, bool load, std::uint64_t* ideal) {
     std::uint64_t passes = 0, parts = 0;
     const unsigned together = r.bytes > 8 ? 8 : r.bytes > 4 ? 16 : 32, whole = std::min(32u, 2 * together);
     for (unsigned first = 0; first < 32; first += whole) {
@@ -364,7 +363,7 @@ std::uint64_t passes_of(const Request& r, std::uint64_t* ideal) {
         };
         const Request all = part(first, whole);
         if (!all.mask) continue;
-        if (whole == together || pairs_agree(all, 1) || pairs_agree(all, 2)) {
+        if (whole == together || (load && (pairs_agree(all, 1) || pairs_agree(all, 2)))) {
             passes += passes_together(all);
             ++parts;
             continue;

@@ -3,8 +3,10 @@
 ///
 /// Each time that a warp runs an instruction of memory is one request. Global memory answers in sectors of 32 bytes.
 /// Shared memory has 32 banks of 4 bytes; a request takes as many passes (Nsight Compute: wavefronts) as the bank with
-/// most different words. Lanes with 8 bytes are served by halves of the warp, lanes with 16 by quarters, unless
-/// neighbours read the same (see passes_of()). Caches are left out.
+/// most different words. Lanes with 8 bytes are served by halves of the warp, lanes with 16 by quarters. Of loads, two
+/// halves or two neighbouring quarters are served as one if in both every active lane has the address of the lane next
+/// to it (number xor 1) or every one that of the lane two apart (xor 2), where that is active. This rule gives the passes
+/// and conflicts that an H100 counts: tests/passes.txt. Caches are left out.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@ struct Request {
 
 std::uint64_t sectors_of(const Request&);
 /// Of shared memory. @param ideal passes if no two lanes met in a bank
-std::uint64_t passes_of(const Request&, std::uint64_t* ideal = nullptr);
+std::uint64_t passes_of(const Request&, bool load, std::uint64_t* ideal = nullptr);
 /// The bytes that the lanes ask for, each counted once.
 std::uint64_t bytes_of(const Request&);
 
