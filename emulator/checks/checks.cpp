@@ -10,6 +10,7 @@
 
 #include "checks/register_uses.hpp"
 #include "checks/shadow.hpp"
+#include "checks/stored_byte.hpp"
 #include "ptx/module.hpp"
 
 namespace cuda_emulator {
@@ -56,7 +57,7 @@ Strength strength_of(const Access& a) {
 }
 
 /// What is kept of a block while it runs.
-struct Block {
+struct Watched {
     BlockView* view = nullptr;
     std::unique_ptr<BlockOrder> order;
     std::uint32_t round = 0; // of its shared memory
@@ -70,16 +71,6 @@ struct Block {
         bool acquires;
     };
     std::vector<Load> loads;
-
-    /// A store that races with another store, unless it leaves the value as it is.
-    struct Overwrite {
-        const std::byte* at;
-        unsigned bytes;
-        std::uint32_t before;
-        Finding finding;
-        std::uint32_t other; // the instruction of the store before
-    };
-    std::vector<Overwrite> overwrites;
 
     struct Range {
         std::uintptr_t begin = 1, end = 0;
@@ -104,11 +95,11 @@ public:
     }
 
     void block_begins(BlockView& view, std::span<WarpView* const>) override {
-        Block* b = nullptr;
+        Watched* b = nullptr;
         {
             const std::lock_guard guard(lock_);
             if (free_.empty()) {
-                blocks_.push_back(std::make_unique<Block>());
+                blocks_.push_back(std::make_unique<Watched>());
                 free_.push_back(blocks_.back().get());
             }
             b = free_.back();
@@ -125,7 +116,7 @@ public:
     }
 
     void block_ends(BlockView& view) override {
-        Block& b = of(view);
+        Watched& b = of(view);
         settle(b);
         const std::lock_guard guard(lock_);
         free_.push_back(&b);
@@ -133,7 +124,7 @@ public:
     }
 
     void access(WarpView& warp, const Access& a) override {
-        Block& b = of(*warp.block);
+        Watched& b = of(*warp.block);
         settle(b);
         if (a.kind == AccessKind::prefetch || !a.mask) return;
         switch (a.space) {
@@ -145,7 +136,7 @@ public:
     }
 
     void barrier(BlockView& view, const BarrierEvent& event) override {
-        Block& b = of(view);
+        Watched& b = of(view);
         settle(b);
         if (event.all) {
             b.order->barrier();
@@ -176,7 +167,7 @@ public:
     }
 
     void split_barrier(WarpView& warp, Mask lanes, const Instruction& instruction) override {
-        Block& b = of(*warp.block);
+        Watched& b = of(*warp.block);
         settle(b);
         tell("Block divergence detected (barrier)", "divergence", b, 32 * warp.index + std::countr_zero(lanes), instruction,
              std::to_string(std::popcount(lanes)) + " of " + std::to_string(std::popcount(warp.lanes & ~warp.exited)) +
@@ -193,7 +184,7 @@ public:
     }
 
     void warp_sync(WarpView& warp, Mask lanes, Mask members, const Instruction& instruction) override {
-        Block& b = of(*warp.block);
+        Watched& b = of(*warp.block);
         settle(b);
         if (const Mask strangers = lanes & ~members)
             tell("Warp divergence detected (" + instruction.detail->opcode + ")", "mask", b,
@@ -202,13 +193,13 @@ public:
     }
 
     void fence(WarpView& warp, Mask lanes, Scope scope, const Instruction&) override {
-        Block& b = of(*warp.block);
+        Watched& b = of(*warp.block);
         settle(b);
         if (scope != Scope::none) b.order->fence(warp.index, lanes);
     }
 
     void bad_shuffle(WarpView& warp, unsigned lane, unsigned source, const Instruction& instruction) override {
-        Block& b = of(*warp.block);
+        Watched& b = of(*warp.block);
         settle(b);
         tell("Invalid shuffle from lane " + std::to_string(source), "shuffle", b, 32 * warp.index + lane, instruction,
              "the lane does not take part, so what is read from it is undefined");
@@ -219,7 +210,7 @@ private:
         static std::atomic<std::uint32_t> last{0};
         return ++last;
     }
-    static Block& of(BlockView& view) { return *static_cast<Block*>(view.state); }
+    static Watched& of(BlockView& view) { return *static_cast<Watched*>(view.state); }
     static const void* key(const Instruction& i) { // the same for the copies that a compiler makes of one statement
         const Location& at = own_location(i);
         return at.file ? reinterpret_cast<const void*>(std::uintptr_t{at.line}) : &i;
@@ -227,24 +218,17 @@ private:
 
     // ---- What waits for an access to be done -------------------------------------------------------------------------
 
-    void settle(Block& b) {
-        if (!b.loads.empty()) {
-            for (const Block::Load& l : b.loads) b.order->strong_load(l.thread, l.address, l.acquires);
-            b.loads.clear();
-        }
-        if (!b.overwrites.empty()) {
-            for (const Block::Overwrite& o : b.overwrites)
-                if (std::memcmp(o.at, &o.before, o.bytes) != 0 && is_new("Write-write", *o.finding.second.instruction, o.other))
-                    checks_.findings().add(o.finding);
-            b.overwrites.clear();
-        }
+    void settle(Watched& b) {
+        if (b.loads.empty()) return;
+        for (const Watched::Load& l : b.loads) b.order->strong_load(l.thread, l.address, l.acquires);
+        b.loads.clear();
     }
 
     // ---- Spaces ------------------------------------------------------------------------------------------------------
 
-    void global(Block& b, const WarpView& warp, const Access& a) {
+    void global(Watched& b, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
-        Block::Range& range = b.ranges[a.instruction->index % b.ranges.size()];
+        Watched::Range& range = b.ranges[a.instruction->index % b.ranges.size()];
         Mask inside = 0;
         for_lanes(a.mask, [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
@@ -263,19 +247,18 @@ private:
                     unset(b, first + lane, a, a.addresses[lane], memory_->written(a.addresses[lane]));
             });
         }
-        if (a.writes())
-            for_lanes(inside, [&](unsigned lane) { std::memset(memory_->written(a.addresses[lane]), 1, a.bytes); });
         const Strength strength = strength_of(a);
         BlockOrder& order = *b.order;
         if (strength == Strength::weak) order.weak_access(warp.index, inside);
         else if (a.writes())
             for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, a.addresses[lane]); });
-        race_global(b, first, a, inside, strength);
+        race_global(b, warp, a, inside, strength);
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction)
             for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, a.addresses[lane]); });
     }
 
-    void race_global(Block& b, unsigned first, const Access& a, Mask inside, Strength strength) {
+    void race_global(Watched& b, const WarpView& warp, const Access& a, Mask inside, Strength strength) {
+        const unsigned first = 32 * warp.index;
         Record mine{round_, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
         const bool writes = a.writes();
         if (!writes) inside = readers(a, inside);
@@ -289,9 +272,9 @@ private:
             }
             mine.who = Record::pack(first + lane, strength, a.instruction->index);
             std::uint32_t& bytes_used = cells_->bytes_used(offset);
-            const auto race = [&](std::uint64_t where, unsigned bytes) {
+            const auto race = [&](unsigned where, unsigned bytes) {
                 return [&, where, bytes](const Record& other, bool wrote) {
-                    found_race(b, first + lane, a, at + where, reinterpret_cast<const std::byte*>(at + where), bytes, other, wrote);
+                    found_race(b, warp, lane, a, where, reinterpret_cast<const std::byte*>(at), bytes, other, wrote);
                 };
             };
             if (a.bytes < 4) {
@@ -311,7 +294,7 @@ private:
         if (held != ~std::size_t{0}) cells_->unlock(held);
     }
 
-    void shared(Block& b, const WarpView& warp, const Access& a) {
+    void shared(Watched& b, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
         const std::size_t size = b.view->shared_bytes;
         Mask inside = 0;
@@ -341,9 +324,9 @@ private:
         for_lanes(writes ? inside : readers(a, inside), [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
             mine.who = Record::pack(first + lane, strength, a.instruction->index);
-            const auto race = [&](std::uint64_t where, unsigned bytes) {
+            const auto race = [&](unsigned where, unsigned bytes) {
                 return [&, where, bytes](const Record& other, bool wrote) {
-                    found_race(b, first + lane, a, at + where, b.view->shared + at + where, bytes, other, wrote);
+                    found_race(b, warp, lane, a, where, b.view->shared + at, bytes, other, wrote);
                 };
             };
             if (a.bytes < 4) {
@@ -361,7 +344,7 @@ private:
             for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(b, a.addresses[lane])); });
     }
 
-    void local(Block& b, const WarpView& warp, const Access& a) {
+    void local(Watched& b, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
         const std::size_t size = kernel_->local_bytes;
         if (b.local_written.empty()) b.local_written.assign(size * b.view->threads, 0);
@@ -387,14 +370,14 @@ private:
     // ---- Order -------------------------------------------------------------------------------------------------------
 
     /// Addresses of shared memory stand apart from those of global memory.
-    std::uint64_t shared_key(const Block& b, std::uint64_t at) const {
+    std::uint64_t shared_key(const Watched& b, std::uint64_t at) const {
         return std::uint64_t{1} << 62 | std::uint64_t{b.round} << 24 | at;
     }
-    void strong_store(Block& b, unsigned thread, const Access& a, std::uint64_t address) {
+    void strong_store(Watched& b, unsigned thread, const Access& a, std::uint64_t address) {
         b.order->strong_store(thread, address, a.order == Order::release || a.order == Order::acq_rel,
                               a.kind != AccessKind::store);
     }
-    void strong_load(Block& b, unsigned thread, const Access& a, std::uint64_t address) {
+    void strong_load(Watched& b, unsigned thread, const Access& a, std::uint64_t address) {
         if (releases_.any()) b.loads.push_back({thread, address, a.order == Order::acquire || a.order == Order::acq_rel});
     }
 
@@ -414,7 +397,7 @@ private:
         return {position(launch_->block, thread), position(launch_->grid, block), &instruction};
     }
 
-    void tell(const std::string& what, const std::string& kind, const Block& b, unsigned thread, const Instruction& i,
+    void tell(const std::string& what, const std::string& kind, const Watched& b, unsigned thread, const Instruction& i,
               const std::string& note) {
         if (is_new(kind.c_str(), i))
             checks_.findings().add({what, kind, kernel_->name, note, party(b.view->index, thread, i), {}});
@@ -436,7 +419,7 @@ private:
                " of size " + std::to_string(a.bytes) + " at ";
     }
 
-    void outside(const Block& b, unsigned thread, const Access& a, std::uint64_t at) {
+    void outside(const Watched& b, unsigned thread, const Access& a, std::uint64_t at) {
         if (!is_new("outside", *a.instruction)) return;
         std::string note;
         if (a.space == Space::shared)
@@ -453,12 +436,12 @@ private:
                                 party(b.view->index, thread, *a.instruction), {}});
     }
 
-    void misaligned(const Block& b, unsigned thread, const Access& a, std::uint64_t at) {
+    void misaligned(const Watched& b, unsigned thread, const Access& a, std::uint64_t at) {
         tell(what("Misaligned", a) + place(a.space, at), "misaligned", b, thread, *a.instruction,
              "the address is no multiple of " + std::to_string(a.bytes));
     }
 
-    void unset(const Block& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
+    void unset(const Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
         if (a.kind == AccessKind::load && std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; }) &&
             !uses_unset(*kernel_, *a.instruction, written, a.bytes, a.elements))
             return;
@@ -467,23 +450,31 @@ private:
                                 "unset", kernel_->name, "", party(b.view->index, thread, *a.instruction), {}});
     }
 
-    void found_race(Block& b, unsigned thread, const Access& a, std::uint64_t at, const std::byte* memory, unsigned bytes,
+    /// Whether a store leaves bytes as they are, or another lane stores the same there.
+    bool stores_same(const WarpView& warp, unsigned lane, const Access& a, unsigned where, const std::byte* memory, unsigned bytes,
+                     const Record& other) const {
+        const unsigned peer = other.thread() % 32;
+        const bool together = other.instruction() == (a.instruction->index & 0xfffff) && other.block == warp.block->index &&
+                              other.thread() / 32 == warp.index && a.mask >> peer & 1 && a.addresses[peer] == a.addresses[lane];
+        for (unsigned i = where; i < where + bytes; ++i) {
+            const std::optional<std::byte> mine = stored_byte(warp, lane, a, i);
+            const std::optional<std::byte> others = together ? stored_byte(warp, peer, a, i) : memory[i];
+            if (!mine || mine != others) return false;
+        }
+        return true;
+    }
+
+    /// @param at of the access @param where the race is, from there on
+    void found_race(Watched& b, const WarpView& warp, unsigned lane, const Access& a, unsigned where, const std::byte* at, unsigned bytes,
                     const Record& other, bool wrote) {
         const bool writes = a.writes() || (a.kind == AccessKind::async_copy && a.space == Space::shared);
         const char* const kind = wrote && writes ? "Write-write" : "Read-write";
+        if (wrote && a.kind == AccessKind::store && stores_same(warp, lane, a, where, at, bytes, other)) return;
         const Instruction& others = kernel_->instructions[std::min<std::size_t>(other.instruction(), kernel_->instructions.size() - 1)];
-        const bool maybe_same = wrote && a.kind == AccessKind::store && b.overwrites.size() < 256;
-        if (maybe_same) {
-            const std::lock_guard guard(lock_);
-            if (told_.contains(std::string(kind) + std::to_string(a.instruction->index) + "," + std::to_string(others.index))) return;
-        } else if (!is_new(kind, *a.instruction, others.index))
-            return;
-        const Finding finding{std::string(kind) + " data race at " + place(a.space, at), "race", kernel_->name, "",
-                              party(other.block, other.thread(), others), party(b.view->index, thread, *a.instruction)};
-        if (!maybe_same) return checks_.findings().add(finding);
-        Block::Overwrite overwrite{memory, bytes, 0, finding, others.index};
-        std::memcpy(&overwrite.before, memory, bytes);
-        b.overwrites.push_back(overwrite);
+        if (!is_new(kind, *a.instruction, others.index)) return;
+        checks_.findings().add({std::string(kind) + " data race at " + place(a.space, a.addresses[lane] + where), "race", kernel_->name, "",
+                                party(other.block, other.thread(), others),
+                                party(b.view->index, 32 * warp.index + lane, *a.instruction)});
     }
 
     Checks& checks_;
@@ -495,8 +486,8 @@ private:
     Releases releases_;
     std::vector<bool> orders_memory_; // by instruction: bar.warp.sync
     std::mutex lock_;
-    std::vector<std::unique_ptr<Block>> blocks_;
-    std::vector<Block*> free_;
+    std::vector<std::unique_ptr<Watched>> blocks_;
+    std::vector<Watched*> free_;
     std::unordered_set<std::string> told_;
 };
 

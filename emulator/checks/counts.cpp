@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <ostream>
@@ -189,7 +190,7 @@ public:
                  : a.kind == AccessKind::atomic || a.kind == AccessKind::reduction ? "atomic"
                                                                                    : "store";
         const bool shared = a.space == Space::shared;
-        s.space = shared ? "local" : a.space == Space::constant ? "constant" : "global";
+        s.space = shared ? "shared" : a.space == Space::constant ? "constant" : "global";
         s.width = bytes;
         ++s.requests;
         s.lanes += static_cast<std::uint64_t>(std::popcount(a.mask));
@@ -378,8 +379,9 @@ std::uint64_t passes_of(const Request& r, bool load, std::uint64_t* ideal) {
     return passes;
 }
 
-std::unique_ptr<Observer> count_launch(std::ostream& out, std::mutex& lock, std::size_t steps) {
-    return std::make_unique<LaunchCounts>(out, lock, steps);
+std::unique_ptr<Observer> count_launch(std::ostream& out, std::mutex& lock) {
+    const char* const steps = std::getenv("CUDA_EMULATOR_STEPS");
+    return std::make_unique<LaunchCounts>(out, lock, steps ? std::strtoul(steps, nullptr, 10) : 0);
 }
 
 std::unique_ptr<Observer> both(std::unique_ptr<Observer> first, std::unique_ptr<Observer> second) {

@@ -33,9 +33,9 @@ std::uint64_t passes_of(const Request&, bool load, std::uint64_t* ideal = nullpt
 /// The bytes that the lanes ask for, each counted once.
 std::uint64_t bytes_of(const Request&);
 
-/// Counts a launch and writes one line of JSON when it ends.
-/// @param steps requests of the first block that are written one by one
-std::unique_ptr<Observer> count_launch(std::ostream& out, std::mutex& lock, std::size_t steps = 0);
+/// Counts a launch and writes one line of JSON when it ends. CUDA_EMULATOR_STEPS: so many requests of the first block
+/// are written one by one.
+std::unique_ptr<Observer> count_launch(std::ostream& out, std::mutex& lock);
 
 /// Several observers as one. The states of blocks belong to the first, those of warps to the second.
 std::unique_ptr<Observer> both(std::unique_ptr<Observer> first, std::unique_ptr<Observer> second);
