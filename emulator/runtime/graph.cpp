@@ -131,12 +131,10 @@ void launch(Executable& executable, Stream& stream) {
         }
         const std::vector<CommandPtr> before = predecessors(stream);
         std::map<const Node*, CommandPtr> command_of;
-        Device& device = stream.device;
         for (const Node* const node : executable.graph->in_order()) {
             std::vector<CommandPtr> after = before;
             for (const Node* const earlier : node->after) after.push_back(command_of[earlier]);
-            const Action action = node->enabled ? node->action : Action(EmptyAction{});
-            command_of[node] = Schedule::add([action, &device] { carry_out(action, device); }, std::move(after));
+            command_of[node] = schedule(node->enabled ? node->action : EmptyAction{}, stream.device, std::move(after));
             added.push_back(command_of[node]);
         }
         std::vector<CommandPtr> all = before;

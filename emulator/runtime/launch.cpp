@@ -165,6 +165,16 @@ std::vector<std::byte> pack(const Kernel& kernel, void** arguments) {
     return bytes;
 }
 
+CommandPtr schedule(Action action, Device& device, std::vector<CommandPtr> after) {
+    const int kernels = std::holds_alternative<KernelAction>(action);
+    note_waiting_kernels(kernels);
+    const auto work = [action = std::move(action), &device, kernels] {
+        note_waiting_kernels(-kernels);
+        carry_out(action, device);
+    };
+    return Schedule::add(work, std::move(after));
+}
+
 void carry_out(const Action& action, Device& device) {
     if (sticky_error() != cudaSuccess) return; // a fault ended all work
     try {

@@ -207,6 +207,8 @@ using Action =
 
 /// Does it now.
 void carry_out(const Action& action, Device& device);
+/// Does it when its turn has come.
+CommandPtr schedule(Action action, Device& device, std::vector<CommandPtr> after);
 /// Puts it into a stream. @return the command; nullptr where the stream captures, and the graph got it
 CommandPtr submit(Stream& stream, Action action);
 /// @throws Failure when such a launch is impossible

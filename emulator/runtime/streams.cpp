@@ -117,9 +117,7 @@ CommandPtr submit(Stream& stream, Action action) {
         if (&stream == stream.device.legacy.get())
             for (const Stream* const other : stream.device.streams)
                 require(!other->capture || !other->blocking(), cudaErrorStreamCaptureImplicit);
-        Device& device = stream.device;
-        added = Schedule::add([action = std::move(action), &device] { carry_out(action, device); },
-                              predecessors(stream));
+        added = schedule(std::move(action), stream.device, predecessors(stream));
         stream.tail = added;
     }
     Schedule::after_add(added);
