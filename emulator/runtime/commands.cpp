@@ -103,8 +103,8 @@ void Schedule::finish(const CommandPtr& command) {
             stack.pop_back();
             continue;
         }
-        const auto first = std::ranges::find_if(
-            current->after_, [](const CommandPtr& c) { return c->state_ != Command::State::done; });
+        const auto first = std::ranges::find_if(current->after_,
+                                                [](const CommandPtr& c) { return c->state_ != Command::State::done; });
         if (first != current->after_.end()) {
             stack.push_back(*first);
             continue;
@@ -124,7 +124,8 @@ void Schedule::finish(const CommandPtr& command) {
 CommandPtr Schedule::next_ready() {
     for (const CommandPtr& command : pending().commands) {
         const auto done = [](const CommandPtr& c) { return c->state_ == Command::State::done; };
-        if (command->state_ == Command::State::waiting && !command->taken_ && std::ranges::all_of(command->after_, done)) {
+        if (command->state_ == Command::State::waiting && !command->taken_ &&
+            std::ranges::all_of(command->after_, done)) {
             command->taken_ = true;
             return command;
         }

@@ -44,7 +44,8 @@ public:
 
     static bool is_done(const CommandPtr& command);
 
-    /// Carries out all that waits, in threads beside this one: for kernels and hosts that wait for what other streams do.
+    /// Carries out all that waits, in threads beside this one: for kernels and hosts that wait for what other streams
+    /// do.
     static void help();
 
     /// Carries out everything.

@@ -13,7 +13,8 @@ constexpr std::size_t kib = 1024;
 
 /// Of what the host has, a device gets a half, 16 GiB at most.
 std::size_t memory_bytes() {
-    const auto host = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+    const auto host =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     return std::min(host / 2, std::size_t{16} << 30);
 }
 
@@ -72,12 +73,19 @@ std::optional<int> attribute(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrEccEnabled: return n(p.ECCEnabled);
     case cudaDevAttrComputeMode: return n(cudaComputeModeDefault);
     case cudaDevAttrSingleToDoublePrecisionPerfRatio: return n(2);
-    case cudaDevAttrKernelExecTimeout: case cudaDevAttrTccDriver: case cudaDevAttrIsMultiGpuBoard:
-    case cudaDevAttrHostNativeAtomicSupported: case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrConcurrentManagedAccess: case cudaDevAttrComputePreemptionSupported:
-    case cudaDevAttrCanUseHostPointerForRegisteredMem: case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
-    case cudaDevAttrDirectManagedMemAccessFromHost: case cudaDevAttrMultiGpuBoardGroupID:
-    case cudaDevAttrGPUDirectRDMASupported: case cudaDevAttrSparseCudaArraySupported: return n(0);
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrTccDriver:
+    case cudaDevAttrIsMultiGpuBoard:
+    case cudaDevAttrHostNativeAtomicSupported:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    case cudaDevAttrDirectManagedMemAccessFromHost:
+    case cudaDevAttrMultiGpuBoardGroupID:
+    case cudaDevAttrGPUDirectRDMASupported:
+    case cudaDevAttrSparseCudaArraySupported: return n(0);
     default: return std::nullopt;
     }
 }
@@ -273,11 +281,15 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr which, int f
 }
 
 // There are no caches and no stacks to set up: these keep nothing, and their counterparts give usual values.
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return call([] {}); }
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+    return call([] {});
+}
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
     return call([&] { *config = cudaFuncCachePreferNone; });
 }
-cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return call([] {}); }
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) {
+    return call([] {});
+}
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
     return call([&] {
         *value = limit == cudaLimitStackSize ? kib : limit == cudaLimitPrintfFifoSize ? kib * kib : 8 * kib * kib;
@@ -291,7 +303,11 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
     return call([&] { *version = CUDART_VERSION; });
 }
 
-cudaError_t cudaProfilerStart() { return call([] {}); }
-cudaError_t cudaProfilerStop() { return call([] {}); }
+cudaError_t cudaProfilerStart() {
+    return call([] {});
+}
+cudaError_t cudaProfilerStop() {
+    return call([] {});
+}
 
 } // extern "C"

@@ -47,7 +47,8 @@ std::string decompress_zstd(std::span<const std::uint8_t> in, std::size_t size) 
     static const auto decompress = library ? reinterpret_cast<Decompress>(dlsym(library, "ZSTD_decompress")) : nullptr;
     static const auto is_error = library ? reinterpret_cast<IsError>(dlsym(library, "ZSTD_isError")) : nullptr;
     if (!decompress || !is_error)
-        throw std::runtime_error("the PTX is compressed and libzstd.so.1 is not installed: compile with nvcc --no-compress");
+        throw std::runtime_error(
+            "the PTX is compressed and libzstd.so.1 is not installed: compile with nvcc --no-compress");
     std::string out(size, '\0');
     const std::size_t got = decompress(out.data(), out.size(), in.data(), in.size());
     if (is_error(got) || got != size) throw std::runtime_error("the compressed PTX is damaged");

@@ -241,7 +241,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     });
 }
 
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return call([] {}); }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+    return call([] {});
+}
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
     return call([&] { *graph = reinterpret_cast<cudaGraph_t>(new Graph); });
@@ -393,7 +395,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t gra
     return call([&] { instantiate(made, graph); });
 }
 
-cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphInstantiateParams* params) {
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* made, cudaGraph_t graph,
+                                           cudaGraphInstantiateParams* params) {
     return call([&] {
         instantiate(made, graph);
         params->result_out = cudaGraphInstantiateSuccess;

@@ -1,7 +1,7 @@
 // Kernels: attributes, occupancy, and launches.
+#include <cstdio>
 #include <cstring>
 #include <cuda_occupancy.h>
-#include <cstdio>
 
 #include "checked_run.hpp"
 #include "runtime.hpp"
@@ -62,8 +62,8 @@ void run_kernel(const KernelAction& action, Device& device) {
     launch.seed = options().order;
     launch.host_threads = static_cast<unsigned>(options().threads);
     launch.multiprocessors = static_cast<unsigned>(device.properties.multiProcessorCount);
-    const int blocks = blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(action.block.count()),
-                                                 action.shared);
+    const int blocks =
+        blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(action.block.count()), action.shared);
     launch.resident_blocks = launch.multiprocessors * static_cast<unsigned>(std::max(blocks, 1));
     if (options().limit) launch.instruction_limit = options().limit;
     run_checked(launch, memory());
@@ -90,9 +90,8 @@ KernelAction shape(const dim3& grid, const dim3& block, std::size_t shared, bool
 
 cudaError_t launch(const void* symbol, const dim3& grid, const dim3& block, void** arguments, std::size_t shared,
                    cudaStream_t stream, bool cooperative) {
-    return call([&] {
-        launch_kernel(function_of(symbol), shape(grid, block, shared, cooperative), arguments, stream);
-    });
+    return call(
+        [&] { launch_kernel(function_of(symbol), shape(grid, block, shared, cooperative), arguments, stream); });
 }
 
 /// A launch with attributes. @return the shape
@@ -117,7 +116,8 @@ int registers_of(const Kernel& kernel) {
 int blocks_per_multiprocessor(const Function& function, Device& device, unsigned threads, std::size_t dynamic_shared) {
     const Kernel& kernel = kernel_of(function, device);
     require(threads > 0);
-    if (threads > most_threads(kernel) || dynamic_shared + kernel.shared_bytes > device.properties.sharedMemPerBlockOptin)
+    if (threads > most_threads(kernel) ||
+        dynamic_shared + kernel.shared_bytes > device.properties.sharedMemPerBlockOptin)
         return 0;
     const cudaOccDeviceProp properties(device.properties);
     cudaOccFuncAttributes attributes;
@@ -150,7 +150,8 @@ void check_launch(const KernelAction& action, Device& device) {
             cudaErrorInvalidConfiguration);
     require(cluster.count() <= (action.function->large_clusters ? 16u : 8u), cudaErrorInvalidClusterSize);
     if (!action.cooperative) return;
-    const int blocks = blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(block.count()), action.shared);
+    const int blocks =
+        blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(block.count()), action.shared);
     require(grid.count() <= static_cast<std::uint64_t>(blocks) * static_cast<unsigned>(p.multiProcessorCount),
             cudaErrorCooperativeLaunchTooLarge);
 }
@@ -303,7 +304,8 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const 
         require(blocks > 0);
         const cudaDeviceProp& p = current_device().properties;
         const std::size_t share = p.sharedMemPerMultiprocessor / static_cast<unsigned>(blocks);
-        const std::size_t taken = p.reservedSharedMemPerBlock + kernel_of(function_of(symbol), current_device()).shared_bytes;
+        const std::size_t taken =
+            p.reservedSharedMemPerBlock + kernel_of(function_of(symbol), current_device()).shared_bytes;
         *bytes = share > taken ? std::min(share - taken, p.sharedMemPerBlockOptin) : 0;
     });
 }
@@ -317,8 +319,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* symbol, co
         Function& function = function_of(symbol);
         Device& device = current_device();
         const KernelAction action = shape(*config);
-        const int blocks = blocks_per_multiprocessor(function, device, static_cast<unsigned>(action.block.count()),
-                                                     action.shared);
+        const int blocks =
+            blocks_per_multiprocessor(function, device, static_cast<unsigned>(action.block.count()), action.shared);
         *clusters = blocks * device.properties.multiProcessorCount / static_cast<int>(action.cluster.count());
     });
 }

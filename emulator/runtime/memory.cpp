@@ -18,8 +18,8 @@ struct Owner {
 
 struct Owners {
     std::mutex mutex;
-    std::unordered_map<const void*, Owner> of;                 // by the beginning of an allocation
-    std::map<const char*, std::size_t> registered;             // by cudaHostRegister()
+    std::unordered_map<const void*, Owner> of;     // by the beginning of an allocation
+    std::map<const char*, std::size_t> registered; // by cudaHostRegister()
 };
 
 Owners& owners() {
@@ -30,7 +30,9 @@ Owners& owners() {
 /// Up to this size a copy from pageable memory returns before it has arrived: a staging buffer has its bytes.
 constexpr std::size_t staged_bytes = 64 * 1024;
 
-bool for_device_only(const Allocation& a) { return a.size > 0 && a.kind != MemoryKind::pinned && a.kind != MemoryKind::managed; }
+bool for_device_only(const Allocation& a) {
+    return a.size > 0 && a.kind != MemoryKind::pinned && a.kind != MemoryKind::managed;
+}
 
 bool is_registered(const void* address) {
     Owners& all = owners();
@@ -180,8 +182,7 @@ void check_copy(const CopyAction& copy) {
 }
 
 void check_fill(const FillAction& fill) {
-    const std::size_t bytes =
-        extent(fill.width * fill.element, fill.height, fill.depth, fill.pitch, fill.slice);
+    const std::size_t bytes = extent(fill.width * fill.element, fill.height, fill.depth, fill.pitch, fill.slice);
     require(bytes == 0 || bytes <= bytes_behind(fill.to));
 }
 
@@ -256,7 +257,8 @@ void carry_out_fill(const FillAction& fill) {
             const std::size_t bytes = fill.width * fill.element;
             if (fill.element == 1) std::memset(to, static_cast<int>(fill.value), bytes);
             else
-                for (std::size_t x = 0; x < fill.width; ++x) std::memcpy(to + x * fill.element, &fill.value, fill.element);
+                for (std::size_t x = 0; x < fill.width; ++x)
+                    std::memcpy(to + x * fill.element, &fill.value, fill.element);
             if (bytes > 0) arena.mark_written(reinterpret_cast<std::uintptr_t>(to), bytes);
         }
 }
@@ -312,7 +314,9 @@ cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned flags) {
     });
 }
 
-cudaError_t cudaMallocHost(void** address, std::size_t bytes) { return cudaHostAlloc(address, bytes, cudaHostAllocDefault); }
+cudaError_t cudaMallocHost(void** address, std::size_t bytes) {
+    return cudaHostAlloc(address, bytes, cudaHostAllocDefault);
+}
 
 cudaError_t cudaFreeHost(void* address) {
     return call([&] {
@@ -412,16 +416,14 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
-    return call([&] {
-        submit_copy(stream_of(nullptr), rows_copy(to, to_pitch, from, from_pitch, width, height, kind), true);
-    });
+    return call(
+        [&] { submit_copy(stream_of(nullptr), rows_copy(to, to_pitch, from, from_pitch, width, height, kind), true); });
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                               std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-    return call([&] {
-        submit_copy(stream_of(stream), rows_copy(to, to_pitch, from, from_pitch, width, height, kind), false);
-    });
+    return call(
+        [&] { submit_copy(stream_of(stream), rows_copy(to, to_pitch, from, from_pitch, width, height, kind), false); });
 }
 
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* box) {
@@ -511,10 +513,18 @@ cudaError_t cudaDeviceSetMemPool(int index, cudaMemPool_t) {
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
     return call([&] { *pool = only_pool(); });
 }
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return call([] {}); }
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return call([] {}); }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return call([] {}); }
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) { return call([] {}); }
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
+    return call([] {});
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
+    return call([] {});
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+    return call([] {});
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) {
+    return call([] {});
+}
 
 // Hints change no result.
 #if CUDART_VERSION < 13000
@@ -525,9 +535,13 @@ cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsi
     return call([&] { stream_of(stream); });
 }
 #if CUDART_VERSION < 13000
-cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) { return call([] {}); }
+cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) {
+    return call([] {});
+}
 #else
-cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return call([] {}); }
+cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
+    return call([] {});
+}
 #endif
 
 } // extern "C"

@@ -10,9 +10,9 @@ int missing(const char* name, std::atomic<bool>& said) {
 }
 } // namespace
 
-#define CUDA_EMULATOR_MISSING(name)                                                                                    \
-    extern "C" __attribute__((weak)) int name() {                                                                      \
-        static std::atomic<bool> said = false;                                                                         \
-        return missing(#name, said);                                                                                   \
+#define CUDA_EMULATOR_MISSING(name)               \
+    extern "C" __attribute__((weak)) int name() { \
+        static std::atomic<bool> said = false;    \
+        return missing(#name, said);              \
     }
 #include "missing_calls.inc"

@@ -69,9 +69,9 @@ struct Device {
 
     int index;
     cudaDeviceProp properties{};
-    std::unique_ptr<Stream> legacy; ///< the default stream, for which all others wait but those that say they do not
-    std::set<Stream*> streams;      ///< all but the legacy one
-    std::vector<CommandPtr> left;   ///< last commands of streams that were destroyed
+    std::unique_ptr<Stream> legacy;    ///< the default stream, for which all others wait but those that say they do not
+    std::set<Stream*> streams;         ///< all but the legacy one
+    std::vector<CommandPtr> left;      ///< last commands of streams that were destroyed
     std::atomic<std::size_t> used = 0; ///< bytes
     std::set<int> peers;               ///< whose memory it may reach
     unsigned flags = cudaDeviceScheduleAuto;
@@ -147,7 +147,7 @@ struct Program;
 
 struct Function {
     Program* program;
-    std::string name; ///< in the PTX
+    std::string name;             ///< in the PTX
     int most_dynamic_shared = -1; ///< cudaFuncAttributeMaxDynamicSharedMemorySize; -1: as much as is left of 48 KiB
     int carveout = -1;
     bool large_clusters = false;

@@ -229,7 +229,9 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* index) {
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, std::size_t, unsigned) {
     return call([&] { stream_of(stream); });
 }
-cudaError_t cudaCtxResetPersistingL2Cache() { return call([] {}); }
+cudaError_t cudaCtxResetPersistingL2Cache() {
+    return call([] {});
+}
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     return call([&] {
