@@ -76,7 +76,8 @@ def explained(variant, options, warp, launches):
                 sums["branches"] += site["requests"]
                 sums["splits"] += site["splits"]
             else:
-                part = "local" if space in ("local", "shared") else "global"
+                part = ("local" if space in ("local", "shared") else
+                        "constant" if space == "constant" and variant.startswith("cuda_") else "global")
                 for name in COUNTED:
                     sums[f"{part}_{name}"] += site[name]
                 if "conflicts" in site:
