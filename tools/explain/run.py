@@ -70,6 +70,11 @@ def has_emulator(build):
     return bool(list((build / "emulator").glob("libcudart.so.*")))
 
 
+def on_a_gpu():
+    """The environment of a program that runs on a GPU or not at all."""
+    return os.environ | {"GPULAB_EMULATOR": "never"}
+
+
 def emulated(root, build, command, steps=0, seconds=120, **environment):
     """The same in the CUDA emulator, whose library takes the place of the CUDA runtime."""
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:

@@ -29,7 +29,7 @@ class Start:
         if cuda:
             self.puzzles = [puzzle | puzzle["cuda"] for puzzle in self.puzzles]
         self.again = "./lab start --cuda" if cuda else "./lab start"
-        self.folder, self.judge = folder, CudaJudge(build) if cuda else Judge(root, build)
+        self.folder, self.judge = folder, (CudaJudge if cuda else Judge)(root, build)
         self.shown_hints, self.at, self.saved, self.judged = 0, 0, 0, {}
         folder.mkdir(exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""Judges one puzzle: runs its kernel on the OpenCL device, and in Oclgrind where that is installed."""
+"""Judges one puzzle: runs its kernel on the OpenCL device, and in Oclgrind where that is installed. In CUDA: cuda_judge.py."""
 
 import json
 import shutil
@@ -27,13 +27,15 @@ REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "
 
 @dataclass
 class Verdict:
-    state: str  # right, wrong, unsolved or, in CUDA, not run
+    state: str  # right, wrong or unsolved
     printed: list[str] = field(default_factory=list)
     picture: list[str] = field(default_factory=list)
 
 
 class Judge:
     """Why nothing is counted here is in `without`, in one line; "" when it is."""
+
+    simulator = "Oclgrind"
 
     def __init__(self, root, build):
         self.program, self.library, self.without = build / "bin/start", None, ""
@@ -85,25 +87,30 @@ class Judge:
                                                            "arguments": list(case.arguments.values())} for case in cases])]
 
     def simulated(self, puzzle, path, text, cases, right):
-        """What Oclgrind finds, and the picture of the first launch. @param right whether no fault has been found so far"""
+        """What the simulator finds, and the picture of the first launch. @param right whether no fault has been found so far"""
         try:
-            launches, ran = run.simulated(self.library, self.command(path, cases), RACES, steps=3000, seconds=SECONDS)
+            launches, ran = self.run_simulated(path, cases)
         except subprocess.TimeoutExpired:
-            return [f"it did not end within {SECONDS} s in Oclgrind"], []
+            return [f"it did not end within {SECONDS} s in {self.simulator}"], []
         fault, answers = ended(ran)
         faults = outside(cases[0], launches[0]) if launches else []
-        faults += [words for report, words in REPORTS.items() if report in ran.stderr]
+        faults += [words for report, words in REPORTS.items() if report in ran.stderr and words not in faults]
         if "data race" in ran.stderr:
             faults.append(f"a race: {self.race(path, text, cases)}")
         if right and not faults:
-            faults = [f"in Oclgrind: {one}" for one in ([fault] if fault else values(cases, answers))]
+            faults = [f"in {self.simulator}: {one}" for one in ([fault] if fault else values(cases, answers))]
         if right and not faults and launches:
             faults = lacking(puzzle, launches[0])
         return faults, picture(cases[0], launches[0], text) if launches else []
 
+    def run_simulated(self, path, cases, guards=True):
+        """The launches as the plugin of Oclgrind notes them, and the process that has ended. @throws subprocess.TimeoutExpired"""
+        environment = {} if guards else {"GPULAB_GUARD_BYTES": "0"}
+        return run.simulated(self.library if guards else None, self.command(path, cases), RACES, steps=3000, seconds=SECONDS, **environment)
+
     def race(self, path, text, cases):
-        """A race in words. Without guard bands, because Oclgrind counts elements from their beginning."""
-        _, ran = run.simulated(None, self.command(path, cases), RACES, seconds=SECONDS, GPULAB_GUARD_BYTES="0")
+        """A race in words. Without guard bands, because elements are counted from the beginning of an allocation."""
+        _, ran = self.run_simulated(path, cases, guards=False)
         return in_words(ran.stderr, {path.name: text})[0] or (
             "two items use the same element, at least one of them writes, and no barrier stands between them")
 
