@@ -36,6 +36,7 @@ void Block::begin(std::uint64_t number, Cluster* of) {
     cluster = of;
     state = nullptr;
     exited = 0;
+    at_cluster_barrier = nullptr;
     // What no thread wrote shows: as NaN, as -1.
     std::memset(shared, 0xff, shared_bytes);
     std::memset(locals_.get(), 0xff, warps * local_bytes_);
@@ -175,6 +176,25 @@ void Block::thread_exits(unsigned count) {
     grid.progress.fetch_add(1, std::memory_order_relaxed);
     for (unsigned id = 0; id < barriers.size(); ++id)
         if (!barriers[id].expected && came_all(barriers[id])) complete(id, barriers[id].first);
+    if (at_cluster_barrier) cluster->complete_if_all_came(*at_cluster_barrier);
+}
+
+void Cluster::complete_if_all_came(const Instruction& instruction) {
+    for (const auto& block : blocks)
+        for (const auto& warp : block->all_warps())
+            if (warp->living() & ~warp->at_cluster_barrier) return;
+    std::vector<BlockView*> views;
+    for (const auto& block : blocks) {
+        views.push_back(block.get());
+        block->at_cluster_barrier = nullptr;
+        for (const auto& warp : block->all_warps()) {
+            warp->at_cluster_barrier = 0;
+            warp->release(Group::State::at_cluster);
+        }
+    }
+    Grid& grid = blocks.front()->grid;
+    grid.progress.fetch_add(1, std::memory_order_relaxed);
+    if (grid.observer) grid.observer->cluster_barrier(views, instruction);
 }
 
 // The last has come: what bar.red found goes to the lanes that waited, and they go on.

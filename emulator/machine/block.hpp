@@ -38,7 +38,8 @@ class Block;
 /// Blocks that one host thread runs in turns, so that they may use each other's shared memory.
 struct Cluster {
     std::vector<std::unique_ptr<Block>> blocks;
-    unsigned arrived = 0; ///< threads at barrier.cluster
+    /// barrier.cluster: completes if all living threads have arrived. `instruction` is the last that came.
+    void complete_if_all_came(const Instruction& instruction);
 };
 
 /// A block of threads: its warps take turns.
@@ -62,6 +63,7 @@ public:
     Cluster* cluster = nullptr;
     std::array<Barrier, 16> barriers;
     unsigned exited = 0; ///< threads
+    const Instruction* at_cluster_barrier = nullptr; ///< the last barrier.cluster.arrive
     const std::vector<std::unique_ptr<Warp>>& all_warps() const { return warps_; }
 
 private:

@@ -20,6 +20,10 @@ void Warp::begin(Mask threads) {
     state = nullptr;
     executed = 0;
     poll_ = {};
+    near_ = {};
+    at_cluster_barrier = 0;
+    copies.clear();
+    copy_groups.fill(0);
     groups_.assign(1, Group{static_cast<std::uint32_t>(kernel().entry), threads});
 }
 

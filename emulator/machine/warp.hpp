@@ -2,6 +2,7 @@
 #include "machine/launch.hpp"
 #include "machine/memory.hpp"
 #include "ptx/module.hpp"
+#include <array>
 #include <bit>
 
 namespace cuda_emulator {
@@ -84,7 +85,17 @@ public:
 
     [[noreturn]] void fault(Fault::Kind kind, const std::string& text, const Instruction& instruction, unsigned lane);
 
-    std::uint64_t executed = 0; ///< instructions
+    std::uint64_t executed = 0;  ///< instructions
+    Mask at_cluster_barrier = 0; ///< lanes that have arrived at barrier.cluster
+    /// cp.async: what has been read and is not yet written. The latest that the ISA allows, so that a wait that misses shows.
+    struct Copy {
+        std::byte* to;
+        std::array<std::byte, 16> data;
+        std::uint8_t bytes, lane;
+        std::uint32_t group; ///< the how-many-th of its lane
+    };
+    std::vector<Copy> copies;
+    std::array<std::uint32_t, 32> copy_groups{}; ///< groups that each lane has committed
 
 private:
     friend class Block;

@@ -91,7 +91,7 @@ void KernelBuilder::link(const std::string& name) {
         for (std::size_t i = 0; i < code.instructions.size(); ++i) {
             Instruction instruction = code.instructions[i];
             instruction.operands = kernel.operands.data() + code.first_operand[i];
-            instruction.target += code.begin;
+            if (instruction.flags & Instruction::may_jump) instruction.target += code.begin;
             instruction.index = static_cast<std::uint32_t>(kernel.instructions.size());
             kernel.instructions.push_back(instruction);
         }

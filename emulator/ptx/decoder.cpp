@@ -199,6 +199,16 @@ void Decoder::address(const Argument& argument) {
     }
 }
 
+void Decoder::another_instruction() {
+    Instruction next;
+    next.detail = instruction->detail;
+    next.guard = instruction->guard;
+    next.guard_negated = instruction->guard_negated;
+    function->instructions.push_back(next);
+    function->first_operand.push_back(kernel->operands.size());
+    instruction = &function->instructions.back();
+}
+
 void Decoder::unsupported(const std::string& why) const {
     const Detail& detail = *instruction->detail;
     std::string text = detail.opcode + ": " + (why.empty() ? "not emulated" : "not emulated (" + why + ")") + ", in " + kernel->kernel.name;

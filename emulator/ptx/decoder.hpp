@@ -53,6 +53,11 @@ public:
     std::uint32_t new_register(Type type);
     Operand constant(unsigned bytes, std::uint64_t bits, bool dynamic_shared = false);
     Operand special(Special special);
+    /// The register that stands for CC.CF (PTX ISA 9.7.2).
+    std::uint32_t carry_flag() {
+        if (carry_ == Operand::none) carry_ = new_register(Type::pred);
+        return carry_;
+    }
     std::uint32_t new_local(std::size_t bytes, std::size_t align);
     std::uint32_t new_shared(std::size_t bytes, std::size_t align);
     /// A name that no function declares: a variable of the module.
@@ -67,6 +72,7 @@ public:
 private:
     std::map<std::tuple<unsigned, std::uint64_t, bool>, std::uint32_t> constants_;
     std::map<Special, Operand> specials_;
+    std::uint32_t carry_ = Operand::none;
     std::map<std::string, Symbol, std::less<>> shared_; ///< of the module
     std::map<std::string, FunctionCode> functions_;
     std::vector<std::string> open_; ///< functions whose calls are being followed
@@ -116,6 +122,9 @@ public:
     /// A number known now.
     std::optional<std::int64_t> number(const Argument& argument) const;
     Symbol symbol(std::string_view name) const { return lookup(name); }
+
+    /// Ends the instruction and begins another with the same text and guard.
+    void another_instruction();
 
     [[noreturn]] void unsupported(const std::string& why = {}) const;
 

@@ -267,7 +267,10 @@ private:
     // A branch's target, or a jump table: an operand for each of its entries.
     void want_label(std::string_view name, bool table) {
         const std::size_t at = code_.instructions.size() - 1;
-        if (!table) return labels_wanted_.push_back({name, at, no_entry});
+        if (!table) {
+            code_.instructions.back().flags |= Instruction::may_jump;
+            return labels_wanted_.push_back({name, at, no_entry});
+        }
         for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
             if (const auto found = scope->tables.find(name); found != scope->tables.end())
                 for (const std::string_view label : found->second) {
