@@ -131,7 +131,7 @@ Block::Slice Block::run(std::minstd_rand* order) {
             case Warp::Slice::sleeps: sleeps = true; break;
             case Warp::Slice::waits: break;
             }
-            ended = false;
+            if (!warp.groups().empty()) ended = false; // the last instruction of a turn may be the last of all
         }
         if (ended) return finish();
         if (grid.failed.load(std::memory_order_relaxed)) return Slice::waits;
