@@ -73,7 +73,7 @@ struct Watched {
     std::vector<Load> loads;
 
     struct Range {
-        std::uintptr_t begin = 1, end = 0;
+        std::uintptr_t begin = 0, end = 0;
         bool host_visible = false;
     };
     std::array<Range, 64> ranges; // in which an instruction last accessed memory
@@ -148,7 +148,8 @@ public:
             }
             b.order->barrier(came, waited);
         }
-        const bool elsewhere = event.other && key(*event.other) != key(*event.instruction);
+        // Named barriers with a count may be reached at several places: by those who arrive and those who wait.
+        const bool elsewhere = event.all && event.other && key(*event.other) != key(*event.instruction);
         if (!event.exited && !elsewhere) return;
         unsigned first = 0;
         for (unsigned w = 0; w < event.waiting.size(); ++w)
@@ -164,14 +165,6 @@ public:
             tell("Block divergence detected (barrier)", "divergence", b, first, *event.instruction,
                  "some threads wait at this barrier and others at that of line " +
                      std::to_string(own_location(*event.other).line));
-    }
-
-    void split_barrier(WarpView& warp, Mask lanes, const Instruction& instruction) override {
-        Watched& b = of(*warp.block);
-        settle(b);
-        tell("Block divergence detected (barrier)", "divergence", b, 32 * warp.index + std::countr_zero(lanes), instruction,
-             std::to_string(std::popcount(lanes)) + " of " + std::to_string(std::popcount(warp.lanes & ~warp.exited)) +
-                 " threads of warp " + std::to_string(warp.index) + " reach the barrier together, in a branch");
     }
 
     void cluster_barrier(std::span<BlockView* const> views, const Instruction&) override {

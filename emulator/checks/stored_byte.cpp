@@ -26,7 +26,7 @@ unsigned width_of(std::string_view name) {
 
 std::optional<std::byte> stored_byte(const WarpView& view, unsigned lane, const Access& store, unsigned i) {
     const unsigned each = store.bytes / store.elements, element = i / each;
-    const Operand operand = store.instruction->operands[1 + element];
+    const Operand operand = store.instruction->operands[element]; // the values come before the address
     const unsigned width = operand.constant() ? each : width_of(value_name(store.instruction->detail->text, element));
     if (width < each) return {};
     auto& warp = const_cast<Warp&>(static_cast<const Warp&>(view));

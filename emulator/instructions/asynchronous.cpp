@@ -12,7 +12,7 @@ enum : u16 { with_size = 1, with_predicate = 2 };
 // the global one's is in target.
 void copy(Warp& warp, const Instruction& instruction, Mask mask) {
     const unsigned bytes = instruction.modifiers >> 4;
-    u64 to[32], from[32];
+    u64 to[32]{}, from[32]{};
     u32 sizes[32];
     for_lanes(mask, [&](unsigned lane) {
         to[lane] = (instruction.modifiers & 4 ? u64{warp.at<u32>(instruction.operands[0])[lane]} : warp.at<u64>(instruction.operands[0])[lane]) + static_cast<u64>(instruction.immediate);

@@ -24,7 +24,7 @@ template <class T> T whole(T x, u16 how) {
 
 // To an integer: what does not fit becomes the least or greatest value; NaN 0, but in 64 bits 2^63.
 template <class D, class F> D to_integer(F x, u16 how) {
-    if (x != x) return sizeof(D) == 8 ? static_cast<D>(u64{1} << 63) : D{0};
+    if (x != x) return sizeof(D) == 8 ? static_cast<D>(u64{1} << 63) : sizeof(F) == 8 && sizeof(D) == 4 ? static_cast<D>(1u << 31) : D{0};
     x = whole(x, how);
     constexpr D least = std::numeric_limits<D>::min(), most = std::numeric_limits<D>::max();
     if (x <= static_cast<F>(least)) return least;
@@ -37,7 +37,8 @@ template <class D, class S> D convert(S source, u16 how) {
         if constexpr (is_narrow<D> && std::is_same_v<D, S>) {
             if (!(how & (integer_rounding | relu | u16{saturate}))) return source;
         }
-        return convert<D>(source.is_nan() ? std::numeric_limits<double>::quiet_NaN() : source.value(), how);
+        if constexpr (std::is_same_v<D, float>) if (source.is_nan() && !(how & saturate)) return canonical(NAN);
+        return convert<D>(source.value(), how);
     } else if constexpr (is_narrow<D>) {
         double x = static_cast<double>(source);
         if (how & integer_rounding) x = whole(x, how);
@@ -59,7 +60,7 @@ template <class D, class S> D convert(S source, u16 how) {
         D r = result;
         if (how & saturate) r = saturated(r);
         if constexpr (std::is_same_v<D, float>) if (how & flush) r = flushed(r);
-        return std::is_same_v<D, S> ? r : canonical(r);
+        return std::is_same_v<D, S> && how ? canonical(r) : r;
     } else if constexpr (std::is_floating_point_v<D>) {
         const RoundingScope rounding(how);
         volatile D result = static_cast<D>(source);

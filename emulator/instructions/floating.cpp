@@ -6,33 +6,33 @@
 namespace cuda_emulator {
 namespace {
 
-constexpr auto add = [](auto a, auto b) { return a + b; };
-constexpr auto sub = [](auto a, auto b) { return a - b; };
-constexpr auto mul = [](auto a, auto b) { return a * b; };
+constexpr auto add = [](auto a, auto b) { return with_nan(a + b, a, b); };
+constexpr auto sub = [](auto a, auto b) { return with_nan(a - b, a, b); };
+constexpr auto mul = [](auto a, auto b) { return with_nan(a * b, a, b); };
 constexpr auto quotient = [](auto a, auto b) { return a / b; };
-constexpr auto fma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+constexpr auto fma = [](auto a, auto b, auto c) { return with_nan(std::fma(a, b, c), a, b, c); };
+// mul.ftz flushes what is subnormal before it is rounded.
+constexpr auto mul_flushed = [](auto a, auto b) {
+    const auto product = a * b;
+    return std::fabs(static_cast<double>(a) * b) < std::numeric_limits<float>::min() ? std::copysign(decltype(product){0}, product) : product;
+};
 constexpr auto reciprocal = []<class T>(T a) { return T{1} / a; };
 constexpr auto root = [](auto a) { return std::sqrt(a); };
 constexpr auto root_reciprocal = []<class T>(T a) { return T{1} / std::sqrt(a); };
 
 // The number if the other operand is NaN; -0 is less than +0.
 template <bool greatest> constexpr auto extreme = []<class T>(T a, T b) -> T {
-    if (a != a) return b == b ? b : a + b;
+    if (a != a) return b == b ? b : with_nan(a, a, b);
     if (b != b) return a;
     if (a == b) return std::signbit(a) == greatest ? b : a;
     return (a < b) == greatest ? b : a;
 };
-template <bool greatest> constexpr auto extreme_or_nan = []<class T>(T a, T b) -> T { return a != a || b != b ? a + b : extreme<greatest>(a, b); };
+template <bool greatest> constexpr auto extreme_or_nan = []<class T>(T a, T b) -> T { return a != a || b != b ? with_nan(a + b, a, b) : extreme<greatest>(a, b); };
 
-// Sign bits are bits: NaN keeps its payload.
-template <bool negate> constexpr auto sign_of_float = [](u32 a) { return negate ? a ^ 0x80000000u : a & 0x7fffffffu; };
-template <bool negate> constexpr auto sign_of_double = [](u64 a) { return negate ? a ^ u64{1} << 63 : a & ~u64{0} >> 1; };
+template <bool negate> constexpr auto change_sign = []<class T>(T a) -> T { return negate ? -with_nan(a, a) : std::fabs(with_nan(a, a)); };
 
 template <bool negate> void decode_sign(Decoder& decoder, Type type) {
-    const bool ftz = decoder.take("ftz");
-    if (ftz) decode_floats(decoder, type, [](auto a) { return negate ? -a : std::fabs(a); }, flush);
-    else if (type == Type::f32) own_types<u32, u32>(decoder, type, {type}, sign_of_float<negate>);
-    else own_types<u64, u64>(decoder, type, {type}, sign_of_double<negate>);
+    decode_floats(decoder, type, change_sign<negate>, decoder.take("ftz") ? flush : 0);
 }
 
 // d = f(a) for .approx instructions, which exist in f32 only.
@@ -63,7 +63,11 @@ template <class F> void decode_reciprocal(Decoder& decoder, F f) {
 
 void floating_add(Decoder& decoder, Type type) { decode_floats(decoder, type, add, take_float_modifiers(decoder)); }
 void floating_sub(Decoder& decoder, Type type) { decode_floats(decoder, type, sub, take_float_modifiers(decoder)); }
-void floating_mul(Decoder& decoder, Type type) { decode_floats(decoder, type, mul, take_float_modifiers(decoder)); }
+void floating_mul(Decoder& decoder, Type type) {
+    const u16 modifiers = take_float_modifiers(decoder);
+    if (modifiers & flush) decode_floats(decoder, type, mul_flushed, modifiers);
+    else decode_floats(decoder, type, mul, modifiers);
+}
 void floating_fma(Decoder& decoder, Type type) { decode_floats(decoder, type, fma, take_float_modifiers(decoder)); }
 void floating_abs(Decoder& decoder, Type type) { decode_sign<false>(decoder, type); }
 void floating_neg(Decoder& decoder, Type type) { decode_sign<true>(decoder, type); }

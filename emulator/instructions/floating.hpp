@@ -31,9 +31,16 @@ public:
 inline float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 inline double flushed(double x) { return x; }
 
-/// GPUs give one NaN in single precision, and keep the operand's in double precision.
+/// GPUs give one NaN in single precision.
 inline float canonical(float x) { return x != x ? std::bit_cast<float>(0x7fffffffu) : x; }
 inline double canonical(double x) { return x; }
+
+/// In double precision they keep an operand's NaN, and made quiet: the second operand's before the third's before the first's.
+template <class... S> float with_nan(float result, S...) { return result; }
+inline double quiet(double x) { return std::bit_cast<double>(std::bit_cast<u64>(x) | u64{1} << 51); }
+inline double with_nan(double result, double a) { return a != a ? quiet(a) : result; }
+inline double with_nan(double result, double a, double b) { return b != b ? quiet(b) : with_nan(result, a); }
+inline double with_nan(double result, double a, double b, double c) { return b != b ? quiet(b) : c != c ? quiet(c) : with_nan(result, a); }
 
 /// Into [0, 1]; NaN becomes 0.
 template <class T> T saturated(T x) { return x > 0 ? (x < 1 ? x : T{1}) : T{0}; }

@@ -31,6 +31,7 @@ template <unsigned fraction> struct Narrow {
         const bool negative = std::signbit(x);
         const double magnitude = std::fabs(x);
         const std::uint16_t sign = negative ? 0x8000 : 0;
+        if (magnitude == 0) return {sign};
         if (magnitude == HUGE_VAL) return {static_cast<std::uint16_t>(sign | infinity)};
         int exponent = 0;
         std::frexp(magnitude, &exponent);
@@ -62,8 +63,7 @@ inline double add_to_odd(double a, double b) {
 
 /// f32 to tf32: ten bits of fraction in the upper bits of a float.
 inline std::uint32_t to_tf32(std::uint32_t bits, unsigned rounding) {
-    if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fffffff;
-    if ((bits & 0x7f800000) == 0x7f800000) return bits;
+    if ((bits & 0x7f800000) == 0x7f800000) return bits & ~0x1fffu;
     if (rounding == 4) bits += 0x1000;
     else if (rounding == 0) bits += 0xfff + (bits >> 13 & 1);
     return bits & ~0x1fffu;

@@ -131,12 +131,13 @@ Block::Slice Block::run(std::minstd_rand* order) {
             case Warp::Slice::sleeps: sleeps = true; break;
             case Warp::Slice::waits: break;
             }
-            ended = false;
+            if (!warp.groups().empty()) ended = false; // the last instruction of a turn may be the last of all
         }
         if (ended) return finish();
         if (grid.failed.load(std::memory_order_relaxed)) return Slice::waits;
         if (ran) grid.progress.fetch_add(1, std::memory_order_relaxed);
         const bool can_run = has_group(Group::State::ready);
+        sleeps |= has_group(Group::State::sleeping); // also one that fell asleep as its turn ended
         if (!can_run && !sleeps && !has_group(Group::State::at_cluster)) deadlock();
         if (!can_run) return sleeps ? Slice::sleeps : Slice::waits;
         if (order && round == 8) return Slice::ran;

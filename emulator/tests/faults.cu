@@ -242,6 +242,22 @@ KERNEL(all_come_wrong) { // divergence: half of the block has ended
     b[threadIdx.x] = a[threadIdx.x];
     __syncthreads();
 }
+KERNEL(one_barrier_right) { // an early way out, the same for all
+    if (a[0] > 0) return;
+    __syncthreads();
+    b[threadIdx.x] = a[threadIdx.x];
+}
+KERNEL(one_barrier_wrong) { // divergence: not all wait at the same barrier
+    __shared__ int x[2];
+    if (threadIdx.x < 64) {
+        x[0] = 1;
+        __syncthreads();
+    } else {
+        x[1] = 1;
+        __syncthreads();
+    }
+    b[threadIdx.x] = x[threadIdx.x % 2];
+}
 KERNEL(shuffle_right) {
     b[threadIdx.x] = __shfl_down_sync(0xFFFFFFFFu, a[threadIdx.x], 1);
 }
@@ -398,8 +414,8 @@ KERNEL(grid_wrong) { // races: no barrier before the next round
     }
 }
 KERNEL(scope_right) {
-    if (threadIdx.x == 0) atomicAdd(&of_block[0], 1);
+    if (threadIdx.x == 0) atomicAdd(&of_block[0], a[blockIdx.x]);
 }
 KERNEL(scope_wrong) { // races: atomic within a block only
-    if (threadIdx.x == 0) atomicAdd_block(&of_block[0], 1);
+    if (threadIdx.x == 0) atomicAdd_block(&of_block[0], a[blockIdx.x]);
 }

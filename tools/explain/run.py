@@ -86,7 +86,7 @@ def emulated(root, build, command, steps=0, seconds=120, **environment):
                              stdin=subprocess.DEVNULL, env=os.environ | counting | {"NO_COLOR": "1"} | environment)
         found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     for site in (site for one in found for site in one["sites"]):
-        file = Path(site["file"])
+        file = Path(os.path.normpath(site["file"]))
         site["file"] = str(file.relative_to(root)) if file.is_relative_to(root) else site["file"]
     return found, ran
 
