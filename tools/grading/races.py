@@ -129,7 +129,7 @@ def array_of(side: Side, kernel: str, text: str) -> tuple[str, int]:
 def is_array(name: str, kernel: str, line: int, text: str) -> bool:
     """Whether a name is a parameter of a kernel, or an array that it has in local memory, and the line is one of its own. A
     pointer that is moved is none: it is not known where in an array it points to."""
-    found = re.search(rf"\bkernel\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text) if len(text) <= MAX_READ else None
+    found = re.search(rf"\b(?:kernel|__global__)\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text) if len(text) <= MAX_READ else None
     if not found:
         return False
     depth, end = 1, found.end()
@@ -141,4 +141,4 @@ def is_array(name: str, kernel: str, line: int, text: str) -> bool:
         return False
     if re.search(rf"(?<![\w.>]){name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*{name}\b(?!\s*\[)", body):
         return False
-    return bool(re.search(rf"\b{name}\s*(?:,|$)", found[1].strip()) or re.search(rf"\blocal\b[^;(]*\b{name}\s*\[[^;(]*;", body))
+    return bool(re.search(rf"\b{name}\s*(?:,|$)", found[1].strip()) or re.search(rf"\b(?:local|__shared__)\b[^;(]*\b{name}\s*\[[^;(]*;", body))
