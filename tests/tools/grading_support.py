@@ -23,7 +23,6 @@ if sys.version_info < (3, 11):
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import light_pocl  # noqa: E402
 from grading import behaves, cuda, handout, judge as judging  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
@@ -62,7 +61,6 @@ class SharedJudge(Judge):
         self.found = {}
         self.texts = {}  # what PoCL has compiled, and with which texts
         self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
-        self.pocl = light_pocl.copied(self.sandbox.base / "pocl")  # which a submission can read
 
     def once(name):
         def find(self):
@@ -83,9 +81,6 @@ class SharedRun(judging.Run):
     @contextlib.contextmanager
     def started(self, program, kernels, tool=None, environment=None, slot=None, **how):
         slot = self.slot if slot is None else slot
-        if getattr(self.judge, "pocl", None):
-            environment = {**(environment or {}), "OCL_ICD_VENDORS": str(self.judge.pocl / "vendors")}
-            how["more"] = (*how.get("more", ()), self.judge.pocl)
         if not getattr(self.judge, "keeps", False) or self.part.backend != "opencl" or how.get("kept"):
             with super().started(program, kernels, tool, environment, slot, **how) as worker:
                 yield worker
