@@ -30,172 +30,114 @@ from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIME
 from grading.submission import read
 
 
-def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_does_no_harm(scratch):
-    lab = load(ROOT, "saxpy")
-    rung = lab.rung("opencl/02_one_item.cl").encode()
-
-    def notes_of(make, name="s"):
-        path = scratch / name
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir()
-        make(path)
-        return read(lab, path)
-
-    def put(path, name, content=rung):
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(content)
-
-    found = notes_of(lambda path: put(path, "labs/01_saxpy/opencl/02_one_item.cl"))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a file in its place"
-    assert found.notes == \
-        ["distances: opencl/distances.cl or cuda/distances.cu is missing",
-         "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"], \
-        "what is missing, where one back end is enough"
-    assert notes_of(lambda path: put(path, "02_one_item.cl")).files == {"opencl/02_one_item.cl": rung}, "a file alone"
-    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a file twice"
-    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl", b"other")))
-    assert found.files == {}, "two files for one"
-    assert any("appears 2 times" in note and "a/opencl/02_one_item.cl" in note for note in found.notes), found.notes
-    whole = notes_of(lambda path: handout.write_tree([lab], path / "out"))
-    assert whole.files["opencl/02_one_item.cl"].decode() == lab.stub("opencl/02_one_item.cl"), "a whole hand-out"
-    assert any("other files are not read" in note for note in whole.notes), whole.notes
-    found = notes_of(lambda path: put(path, "opencl/02_one_item.cl", b"x" * (100 << 20)))
-    assert found.files == {}, "a file of 100 MB"
-    assert any("more than 1 MB" in note for note in found.notes), found.notes
-
-    def link(path):
-        (path / "opencl").mkdir()
-        (path / "opencl/02_one_item.cl").symlink_to("/etc/passwd")
-        (path / "all").symlink_to("/")
-        os.mkfifo(path / "02_pipe.cl")
-
-    found = notes_of(link)
-    assert found.files == {}, "a link"
-    assert any("a link, and is not read" in note for note in found.notes), found.notes
-
-    archive = scratch / "z.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("../../escaped.cl", "x")
-        file.writestr("/etc/escaped.cl", "x")
-        file.writestr("x/opencl/02_one_item.cl", rung)
-        file.writestr("x/opencl/distances.cl", b"\0" * (50 << 20))
-    found = read(lab, archive)
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a zip file"
-    assert [note for note in found.notes if "lead outside" in note] == \
-        ["names that lead outside are not read (2), such as ../../escaped.cl"], found.notes
-    assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("./x//opencl/02_one_item.cl", rung)
-        file.writestr("labs\\01_saxpy\\opencl\\distances.cl", rung)  # some programs for Windows write such names
-        file.writestr("opencl/03_grid_stride.cl", rung)
-    assert set(read(lab, archive).files) == \
-        {"opencl/02_one_item.cl", "opencl/distances.cl", "opencl/03_grid_stride.cl"}, \
-        "names that are written in another way"
-    damaged = bytearray(archive.read_bytes())
-    begin = damaged.find(b"03_grid_stride.cl")  # its name; its compressed content follows
-    for at in range(begin + 17, begin + 27):
-        damaged[at] ^= 0xFF
-    archive.write_bytes(damaged)
-    found = read(lab, archive)
-    assert set(found.files) == {"opencl/02_one_item.cl", "opencl/distances.cl"}, \
-        "a zip file in which one file is damaged"
-    assert any("opencl/03_grid_stride.cl cannot be read" in note for note in found.notes), found.notes
-    with zipfile.ZipFile(archive, "w") as file:  # zlib unpacks as much as it is asked for, the others all at once
-        file.writestr("opencl/02_one_item.cl", rung, zipfile.ZIP_BZIP2)
-        file.writestr("opencl/distances.cl", rung, zipfile.ZIP_LZMA)
-        file.writestr("opencl/03_grid_stride.cl", rung, zipfile.ZIP_STORED)
-    found = read(lab, archive)
-    assert set(found.files) == {"opencl/03_grid_stride.cl"}, "files that are compressed in other ways"
-    assert sum("cannot be read: it is compressed in a way that is not read" in note for note in found.notes) == 2, \
-        found.notes
-    archive.write_bytes(b"PK\x03\x04" + b"x" * 500)
-    assert read(lab, archive).notes, "a broken zip file"
-    (scratch / "text.txt").write_text("hello")
-    assert read(lab, scratch / "text.txt").notes, "a file that is no zip file"
-    os.mkfifo(scratch / "pipe")
-    for path in (scratch / "pipe", Path("/dev/zero")):  # which have no end
-        assert read(lab, path).notes == ["it is neither a folder nor an archive (.zip, .tar.gz, .tgz, .tar)"], path
-    (scratch / "empty").mkdir()
-    assert len(read(lab, scratch / "empty").notes) == 3, "an empty folder"
-
-    # As learning platforms give it: a folder with the student's name, and hand-in.zip in it.
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("labs/01_saxpy/opencl/02_one_item.cl", rung)
-    found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
-    assert (found.name, found.files) == ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it"
-    found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a folder with the same zip file twice"
-    found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
-    assert (found.files, found.notes[-1]) == ({}, "links and special files are not read (1)"), "a link to a zip file"
-    found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
-    assert any("cannot be read" in note for note in found.notes), found.notes
+ONE, STRIDE, DISTANCES = "opencl/02_one_item.cl", "opencl/03_grid_stride.cl", "opencl/distances.cl"
+SAXPY = load(ROOT, "saxpy")
+RUNG, STUB = (text_of(ONE).encode() for text_of in (SAXPY.rung, SAXPY.stub))
 
 
-def test_what_a_student_surely_means_is_taken_and_the_rest_is_named(scratch):
-    lab = load(ROOT, "saxpy")
-    rung, stub = (text_of("opencl/02_one_item.cl").encode() for text_of in (lab.rung, lab.stub))
+def put(folder, files):
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
 
-    def packed(kind, files):
-        out = io.BytesIO()
-        if kind == "zip":
-            with zipfile.ZipFile(out, "w") as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
-        else:
-            with tarfile.open(fileobj=out, mode="w:gz") as archive:
-                for name, content in files.items():
-                    entry = tarfile.TarInfo(name)
-                    entry.size = len(content)
-                    archive.addfile(entry, io.BytesIO(content))
-        return out.getvalue()
 
-    def read_of(files, number=iter(range(1000))):
-        path = scratch / f"s{next(number)}"
-        for name, content in files.items():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_bytes(content)
-        return read(lab, path)
+def packed(files, kind="zip", how=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content, how)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as archive:
+            for name, content in files.items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
 
-    inner = packed("zip", {"labs/01_saxpy/opencl/02_one_item.cl": rung})
-    own = {"opencl/02_one_item.cl": rung}
-    for files in ({"hand-in.zip": inner, "notes.txt": b"x"}, {"a/b/02_one_item.cl": rung}, {"02_one_item (1).cl": rung},
-                  {"02_one_item - Copy (2).cl": rung}, {"hand-in.zip": inner, "hand-in (1).zip": inner},
-                  {"all.zip": packed("zip", {"me/hand-in.zip": inner})}, {"work.tar.gz": packed("tar", {"x/02_one_item.cl": rung})},
-                  {"work.TGZ": packed("tar", {"hand-in.zip": inner})}, {"opencl/02_one_item.cl": b"\xef\xbb\xbf" + rung},
-                  {"opencl/02_one_item.cl": rung.decode().encode("utf-16")},
-                  {"opencl/02_one_item.cl": stub, "hand-in.zip": inner}, {"exercises/opencl/02_one_item.cl": stub, "02_one_item.cl": rung},
-                  {"opencl/02_one_item.cl": rung, "hand-in.zip": packed("zip", {"opencl/02_one_item.cl": rung + b"old"})},
-                  {"opencl/02_one_item.cl": rung, "labs/02_reduction/opencl/02_one_item.cl": b"of another lab"},
-                  {"opencl/02_one_item.cl": rung, "__MACOSX/opencl/02_one_item.cl": b"Mac"},
-                  {"opencl/02_one_item.cl": rung, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"}):
-        assert read_of(files).files == own, list(files)
-    for files in ({"hand-in.zip": inner}, {"all.zip": packed("zip", {"me/hand-in.zip": inner})}):
-        assert not any("not read" in note for note in read_of(files).notes), "an archive that was read is told not to be"
-    assert "other files are not read (1): broken.zip" in read_of({"broken.zip": b"no zip file", "02_one_item.cl": rung}).notes
-    both = read_of({"hand-in.zip": inner, "answers.md": b"## Question 1\n\nyes\n"})
-    assert set(both.files) == {*own, "answers.md"}, "a zip file beside answers.md"
-    for name, content in (("x.tar.gz", packed("tar", own)), ("y.tgz", packed("tar", own)), ("z.zip", packed("zip", {"h.zip": inner}))):
-        (scratch / name).write_bytes(content)
-        assert (read(lab, scratch / name).name, read(lab, scratch / name).files) == (name[0], own), name
-    found = read_of({"one.zip": inner, "two.zip": packed("zip", {"02_one_item.cl": rung, "opencl/02_one_item.cl": b"new"})})
-    assert found.files == {} and "one.zip/labs/01_saxpy/opencl/02_one_item.cl, two.zip/opencl/02_one_item.cl" in found.notes[0], found.notes
-    found = read_of({f"report{number}.rar": b"x" for number in range(7)})
-    assert found.notes[0] == "many-blocks: opencl/02_one_item.cl or cuda/03_many_blocks.cu is missing", found.notes
-    assert found.notes[-1] == ("other files are not read (7): report0.rar, report1.rar, report2.rar, report3.rar, report4.rar, ..."), found.notes
-    assert "02_one_item (1).cl counts as opencl/02_one_item.cl" in read_of({"02_one_item (1).cl": rung}).notes
-    # What takes much to unpack.
-    deep = inner
-    for _ in range(6):
-        deep = packed("zip", {"a.zip": deep})
-    many = {f"{number}.zip": inner for number in range(20)}
-    long = packed("zip", {f"{number}{'(1)' * 20000}x.cl": b"" for number in range(20)})
-    assert read_of({"long.zip": long}).files == {}
-    bomb = gzip.compress(bytes(256 << 20), 1)
+
+def damaged(archive, name):
+    """A zip file with another byte in the middle of a compressed file."""
+    at = archive.find(name.encode()) + len(name) + 5
+    return archive[:at] + bytes([archive[at] ^ 0xFF]) * 10 + archive[at + 10:]
+
+
+INNER = packed({f"labs/01_saxpy/{ONE}": RUNG})
+MINE = {ONE: RUNG}
+DEEP = INNER
+for _ in range(6):
+    DEEP = packed({"a.zip": DEEP})
+MISSING = ["distances: opencl/distances.cl or cuda/distances.cu is missing",
+           "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"]  # where one back end is enough
+
+
+@pytest.mark.parametrize("files", [
+    {f"labs/01_saxpy/{ONE}": RUNG}, {"02_one_item.cl": RUNG}, {f"a/{ONE}": RUNG, f"b/{ONE}": RUNG}, {"a/b/02_one_item.cl": RUNG},
+    {"02_one_item (1).cl": RUNG}, {"02_one_item - Copy (2).cl": RUNG}, {"hand-in.zip": INNER, "notes.txt": b"x"},
+    {"hand-in.zip": INNER, "hand-in (1).zip": INNER}, {"all.zip": packed({"me/hand-in.zip": INNER})},
+    {"work.tar.gz": packed({"x/02_one_item.cl": RUNG}, "tar")}, {"work.TGZ": packed({"hand-in.zip": INNER}, "tar")},
+    {ONE: b"\xef\xbb\xbf" + RUNG}, {ONE: RUNG.decode().encode("utf-16")}, {ONE: STUB, "hand-in.zip": INNER},
+    {f"exercises/{ONE}": STUB, "02_one_item.cl": RUNG}, {ONE: RUNG, "hand-in.zip": packed({ONE: RUNG + b"old"})},
+    {ONE: RUNG, f"labs/02_reduction/{ONE}": b"of another lab"}, {ONE: RUNG, f"__MACOSX/{ONE}": b"Mac"},
+    {ONE: RUNG, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"},
+    {ONE: RUNG, "bomb.tar.gz": gzip.compress(bytes(256 << 20), 1)},
+], ids=lambda files: ", ".join(files))
+def test_what_a_student_surely_means_is_taken(scratch, files):
+    found = read(SAXPY, put(scratch / "Ada L_123", files))
+    assert (found.name, found.files) == ("Ada L_123", MINE)
+    assert [note for note in found.notes if "is missing" in note] == MISSING
+    assert not any("not read" in note for note in found.notes) or "hand-in.zip" not in files or "notes.txt" in files, "an archive that was read"
+
+
+@pytest.mark.parametrize("files, taken, note", [
+    ({f"a/{ONE}": RUNG, f"b/{ONE}": b"other"}, [], f"{ONE} appears 2 times, and each is another one; none of them counts: a/{ONE}, b/{ONE}"),
+    ({"one.zip": INNER, "two.zip": packed({"02_one_item.cl": RUNG, ONE: b"new"})}, [], f"one.zip/labs/01_saxpy/{ONE}, two.zip/{ONE}"),
+    ({ONE: b"x" * (100 << 20)}, [], "more than 1 MB"),
+    ({"z.zip": packed({"../../escaped.cl": b"x", "/etc/escaped.cl": b"x", f"x/{ONE}": RUNG, f"x/{DISTANCES}": bytes(50 << 20)})}, [ONE],
+     "names that lead outside are not read (2), such as ../../escaped.cl"),
+    ({"z.zip": damaged(packed({f"./x//{ONE}": RUNG, "labs\\01_saxpy\\opencl\\distances.cl": RUNG, STRIDE: RUNG}), STRIDE)}, [ONE, DISTANCES],
+     f"{STRIDE} cannot be read"),  # with names as some programs for Windows write them
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_BZIP2)}, [], "cannot be read: it is compressed in a way that is not read"),
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_LZMA)}, [], "cannot be read: it is compressed in a way that is not read"),
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_STORED)}, [ONE], MISSING[0]),
+    ({"hand-in.zip": b"hello"}, [], "cannot be read"), ({"z.zip": b"PK\x03\x04" + b"x" * 500}, [], "cannot be read"),
+    ({"hand-in.zip": INNER, "answers.md": b"## Question 1\n\nyes\n"}, [ONE, "answers.md"], MISSING[0]),
+    ({"broken.zip": b"no zip file", "02_one_item.cl": RUNG}, [ONE], "other files are not read (1): broken.zip"),
+    ({f"report{number}.rar": b"x" for number in range(7)}, [],
+     "other files are not read (7): report0.rar, report1.rar, report2.rar, report3.rar, report4.rar, ..."),
+    ({"02_one_item (1).cl": RUNG}, [ONE], f"02_one_item (1).cl counts as {ONE}"), ({}, [], f"many-blocks: {ONE} or cuda/03_many_blocks.cu is missing"),
+    ({"deep.zip": DEEP}, [], "many-blocks: "), ({f"{number}.zip": INNER for number in range(20)}, [ONE], "more than 8 archives"),
+    ({"long.zip": packed({f"{number}{'(1)' * 20000}x.cl": b"" for number in range(20)})}, [], "other files are not read (20)"),
+])
+def test_what_nobody_can_mean_or_would_take_much_to_unpack_is_named_and_the_rest_counts(scratch, files, taken, note):
     begin = time.process_time()
-    assert read_of({"deep.zip": deep}).files == {} and read_of({"bomb.tar.gz": bomb, "opencl/02_one_item.cl": rung}).files == own
-    assert any("more than 8 archives" in note for note in read_of(many).notes)
-    assert time.process_time() - begin < 10, "bombs"
+    folder = scratch / "s"
+    folder.mkdir()
+    found = read(SAXPY, put(folder, files))
+    assert sorted(found.files) == sorted(taken) and any(note in one for one in found.notes), found.notes
+    assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
+    assert time.process_time() - begin < 5
+
+
+def test_links_pipes_archives_and_hand_outs_are_read_as_what_they_are(scratch):
+    (scratch / "linked/opencl").mkdir(parents=True)
+    (scratch / "linked" / ONE).symlink_to("/etc/passwd")
+    (scratch / "linked/all").symlink_to("/")
+    (scratch / "linked/hand-in.zip").symlink_to(scratch / "z.zip")
+    os.mkfifo(scratch / "linked/02_pipe.cl")
+    found = read(SAXPY, scratch / "linked")
+    assert found.files == {} and any("a link, and is not read" in note for note in found.notes), found.notes
+    assert found.notes[-1] == "links and special files are not read (3)"
+    os.mkfifo(scratch / "pipe")
+    for path in (scratch / "pipe", Path("/dev/zero"), put(scratch, {"text.txt": b"hello"}) / "text.txt"):  # two have no end
+        assert read(SAXPY, path).notes == ["it is neither a folder nor an archive (.zip, .tar.gz, .tgz, .tar)"], path
+    for name, content in (("x.tar.gz", packed(MINE, "tar")), ("y.tgz", packed(MINE, "tar")), ("z.zip", packed({"h.zip": INNER}))):
+        (scratch / name).write_bytes(content)
+        assert (read(SAXPY, scratch / name).name, read(SAXPY, scratch / name).files) == (name[0], MINE), name
+    handout.write_tree([SAXPY], scratch / "whole")
+    whole = read(SAXPY, scratch / "whole")
+    assert whole.files[ONE] == STUB and any("other files are not read" in note for note in whole.notes), whole.notes
 
 
 def test_answers_are_found_whatever_program_wrote_them_and_however_their_headings_look():

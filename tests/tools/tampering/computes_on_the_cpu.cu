@@ -1,7 +1,7 @@
-// Computes on the CPU. There is no kernel.
+// Computes on the CPU, also where compute-sanitizer finds nothing. There is no kernel.
 // most: 0
 // outcome: failed
-// tests: one block, a last block that is not full, any length, NaN and infinity, as fast as the rung
+// tests: one block, a last block that is not full, any length, NaN and infinity, no access outside the arrays, as fast as the rung
 #include "saxpy.hpp"
 
 namespace saxpy {
