@@ -174,88 +174,92 @@ def test_of_several_back_ends_the_one_with_more_points_counts_then_what_was_grad
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
-    lab = load(ROOT, "saxpy")
-    stride = lab.rung("opencl/03_grid_stride.cl")
-    right = made(scratch, "ada", stride=stride)
-    (right / "answers.md").write_text(f"# Answers\n\n## Question 2\n\n> {handout.questions(lab)[1]}\n\n<script>alert(1)</script> 42\n")
+    stride, asked = SAXPY.rung(STRIDE), handout.questions(SAXPY)[1]
+    (made(scratch, "ada", stride=stride) / "answers.md").write_text(f"# Answers\n\n## Question 2\n\n> {asked}\n\n<script>alert(1)</script> 42\n")
     made(scratch, "=bob", stride=stride.replace("i < n", "i < n && i != 100"))
     made(scratch, "cy", stride="kernel void saxpy(\n")
     made(scratch, "dan")
     roster = scratch / "roster.csv"
-    roster.write_text("submission,id,name,late_days\nada,7,Ada L.,2\ncy,8,=1+1,0\n")
+    roster.write_text("submission,Student,ID,SIS User ID,SIS Login ID,Section,Email address\n,Points Possible,,,,,\n"
+                      'ada,"Lovelace, Ada",101,,ada,A,a@b.org\ncy,=1+1,102,,cy,A,c@b.org\n=bob,Bob,103,,bob,A,b@b.org\n')
     everybody = [scratch / name for name in ("ada", "=bob", "cy", "dan")]
     out = scratch / "out"
-    graded("saxpy", *everybody, "--out", out, "--roster", roster, "--seed", "s", "--jobs", 2,
-           "--export-sources", scratch / "sources")
+    common = ("--roster", roster, "--seed", "s", "--canvas", "Lab 01", "--moodle", "Lab 01")
+    graded("saxpy", *everybody, "--out", out, *common, "--jobs", 2, "--export-sources", scratch / "sources")
     found = books(out)
     assert not any("grading failed" in line["notes"] for line in found.values()), found
-    assert {name: line["score"] for name, line in found.items()} == {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"}, \
-        "scores"
-    assert (found["ada"]["late_days"], found["ada"]["name"], found["cy"]["name"]) == ("2", "Ada L.", "'=1+1"), "roster"
+    assert {name: line["score"] for name, line in found.items()} == {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"}, "scores"
+    assert (found["ada"]["Section"], found["ada"]["Student"], found["cy"]["Student"]) == ("A", "Lovelace, Ada", "'=1+1"), "roster"
     one = json.loads((out / "submissions/=bob/results.json").read_text())
     assert (one["score"], one["max_score"]) == (0, 25), "results.json"
     fields = {"score", "max_score", "name", "number", "output", "visibility", "status"}
     assert all(fields <= set(entry) for entry in one["tests"]) and one["execution_time"] >= 0, "fields of results.json"
     hidden = [entry for entry in one["tests"] if entry["visibility"] != "visible"]
     assert hidden and all("n = " not in entry["output"] for entry in hidden), "an input of a hidden test is named"
-    assert len(one["tests"]) == sum(len(exercise.tests) for exercise in lab.exercises), "tests of results.json"
-    suite = xml.etree.ElementTree.parse(out / "submissions/cy/junit.xml").getroot()
-    assert (suite.get("tests"), suite.get("errors")) == (str(len(one["tests"])), "2"), "junit.xml"
-    told_cy = (out / "submissions/cy/feedback.md").read_text()
-    assert "it does not compile" in told_cy and "not solved" in told_cy, told_cy
-    told_bob = (out / "submissions/=bob/feedback.md").read_text()
-    assert "element 100" in told_bob and "Hint:" in told_bob, told_bob
+    assert len(one["tests"]) == sum(len(exercise.tests) for exercise in SAXPY.exercises), "tests of results.json"
+    for name, words in (("cy", ("it does not compile", "not solved")), ("=bob", ("element 100", "Hint:"))):
+        printed = (out / f"submissions/{name}/feedback.md").read_text()
+        assert all(word in printed for word in words), printed
     page = (out / "class.html").read_text()
-    assert "4 of 4 submissions" in page and "<script>alert" not in page, "class.html"
-    assert "overflow-wrap: anywhere" in page, "a long name"
-    assert "<th>late_days</th>" in page and "<td>Ada L.</td>" in page, "the roster in class.html"
+    for words in ("4 of 4 submissions", "overflow-wrap: anywhere", "<th>Section</th>", "<td>Lovelace, Ada</td>"):
+        assert words in page, f"{words} is not in class.html"
+    assert "<script>alert" not in page
     answer = (out / "answers/question-02.md").read_text()
-    asked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", handout.questions(lab)[1])
+    asked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", asked)
     assert answer.startswith(f"# Question 2\n\n{asked}\n\n## ada\n\n") and "42" in answer and "from m on" not in answer.partition("## ada")[2], answer
     assert answer.endswith("\nNo answer: =bob, cy, dan\n"), answer
     with open(out / "answers.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["answered"] for row in rows if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"
+        assert [row["answered"] for row in csv.DictReader(file) if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"
     assert (scratch / "sources/ada/opencl_03_grid_stride.cl").is_file(), "sources for JPlag"
     assert (scratch / "sources-base/opencl_03_grid_stride.cl").is_file(), "the stubs for JPlag"
+    assert (out / "canvas.csv").read_text().splitlines()[2:] == \
+        ["Bob,103,,bob,A,0", '"Lovelace, Ada",101,,ada,A,5', "'=1+1,102,,cy,A,0"], "canvas.csv"
+    with open(out / "rates.csv", newline="") as file:
+        rates = [row for row in csv.DictReader(file) if row["exercise"] == "repair-stride" and row["what"] == "test"]
+    assert {row["of"] for row in rates} == {"4"} and "1" in {row["submissions"] for row in rates}, rates
 
     # In another order, one at a time: the same results.
-    graded("saxpy", *reversed(everybody), "--out", scratch / "other", "--roster", roster, "--seed", "s", "--jobs", 1)
+    graded("saxpy", *reversed(everybody), "--out", scratch / "other", *common, "--jobs", 1)
     assert books(scratch / "other") == found, "the results in another order"
     for name in ("ada", "=bob", "cy", "dan"):
         assert (scratch / f"other/submissions/{name}/feedback.md").read_text() == \
             (out / f"submissions/{name}/feedback.md").read_text(), f"the feedback of {name}"
 
-    # Again: nothing is done twice. What was lost is done again; what was handed in anew as well.
+    # Again: nothing is done twice. What was lost is done again; what was handed in anew as well. A total by hand counts.
     times = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in ("ada", "=bob", "cy", "dan")}
     shutil.rmtree(out / "submissions/ada")
     made(scratch, "dan", stride=stride)
-    graded("saxpy", *everybody, "--out", out, "--roster", roster)
-    again = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in times}
-    assert {name for name in times if times[name] != again[name]} == {"ada", "dan"}, "what was done again"
-    assert (books(out)["ada"]["score"], books(out)["dan"]["score"]) == ("5", "5"), "the scores then"
+    with open(out / "gradebook.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    with open(out / "gradebook.csv", "w", newline="") as file:
+        csv.DictWriter(file, lines[0]).writerows([dict(zip(lines[0], lines[0])), *(
+            line | {"total": "4"} if line["submission"] == "cy" else line for line in lines)])
+    graded("saxpy", *everybody, "--out", out, *common)
+    assert {name for name in times if times[name] != (out / f"submissions/{name}/graded.json").stat().st_mtime_ns} == {"ada", "dan"}
+    assert [books(out)[name]["total"] for name in ("ada", "dan", "cy")] == ["5", "5", "4"], "the points then"
+    assert "'=1+1,102,,cy,A,4" in (out / "canvas.csv").read_text() and "c@b.org,4," in (out / "moodle.csv").read_text()
     roster.write_text("submission,id\nada,7\neve,9\n")
-    printed = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    printed = graded("saxpy", *everybody, "--out", out, "--roster", roster, "--export-sources", scratch / "sources").stderr
     for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
         assert words in printed, f"'{words}' is not in: {printed}"
+    assert (books(out)["ada"]["id"], books(out)["eve"]["id"], books(out)["eve"]["notes"]) == ("7", "9", "no submission"), "who is absent"
     with pytest.raises(Fault, match="holds results of lab saxpy"):
         grade.state_of(out, load(ROOT, "reduction"), "tests", False, "")
-    refused("there is no submission", scratch / "nobody", "--out", out)
     graded("saxpy", *everybody, "--out", scratch, rc=2)
-    refused("--jobs is a number", *everybody, "--out", out, "--jobs", 0)
-    graded("saxpy", *everybody, "--out", out, "--export-sources", scratch / "sources")  # made by the first run
-    assert (books(out)["ada"]["id"], books(out)["eve"]["id"], books(out)["eve"]["notes"]) == ("7", "9", "no submission"), \
-        "the roster of the run before, and who is absent"
-    refused("is not empty", *everybody, "--out", out, "--export-sources", ROOT / "cmake")
+    for told_of, *words in (("there is no submission", scratch / "nobody"), ("--jobs is a number", *everybody, "--jobs", 0),
+                            ("is not empty", *everybody, "--export-sources", ROOT / "cmake")):
+        refused(told_of, *words, "--out", out)
+    refused("--canvas needs a roster", *everybody, "--out", scratch / "none", "--canvas", "Lab 01")
+    assert not (scratch / "none").exists()
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nobody_else(scratch):
-    for name in ("ada", "=bob", "cy"):
-        (made(scratch, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    everybody, out = [made(scratch, name) for name in ("ada", "=bob", "cy")], scratch / "out"
+    for folder in everybody:
+        (folder / "answers.md").write_text("## Question 1\n\nyes\n")
     with (scratch / "cy/answers.md").open("a") as file:
         file.write(f"## zoe\n\n<img src=x> a && b\n## Question {'9' * 5000}\n")
-    everybody, out = [scratch / name for name in ("ada", "=bob", "cy")], scratch / "out"
     graded("saxpy", *everybody, "--out", out)
     assert (out / "answers/question-01.md").read_text().split("## cy")[1].splitlines()[:6] == \
         ["", "", "> yes", "> ## zoe", ">", "> &lt;img src=x> a &amp;&amp; b"], "an answer that is no section of its own"
@@ -266,21 +270,20 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     (out / "answers.csv").write_text(text)
     book = (out / "gradebook.csv").read_text()
     (out / "gradebook.csv").write_text(re.sub(r"(?m)^(cy,0,25(?:,0)*),,", r"\1,7,", book))
-    for _ in range(2):
+    points = {"ada": "3.5", "'=bob": "3", "cy": "7"}
+
+    def again(written, what):
         graded("saxpy", *everybody, "--out", out)
-        assert (out / "answers.csv").read_text() == text, "answers.csv"
-        assert {name: line["answers"] for name, line in books(out).items()} == \
-            {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook"
-    # As spreadsheets of other countries save a table.
-    for name in ("answers.csv", "gradebook.csv"):
+        assert (out / "answers.csv").read_text() == written, f"answers.csv {what}"
+        assert {name: line["answers"] for name, line in books(out).items()} == points, f"the gradebook {what}"
+
+    again(text, "of the first run after that")
+    for name in ("answers.csv", "gradebook.csv"):  # as spreadsheets of other countries save a table
         with open(out / name, newline="") as file:
             rows = list(csv.reader(file))
         with open(out / name, "w", encoding="utf-8-sig", newline="") as file:
             csv.writer(file, delimiter=";").writerows([cell.replace("1.5", "1,5") for cell in row] for row in rows)
-    graded("saxpy", *everybody, "--out", out)
-    assert (out / "answers.csv").read_text() == text.replace("1.5", '"1,5"'), "answers.csv that had semicolons"
-    assert {name: line["answers"] for name, line in books(out).items()} == {"ada": "3.5", "'=bob": "3", "cy": "7"}, \
-        "the gradebook that had semicolons"
+    again(text.replace("1.5", '"1,5"'), "that had semicolons")
     # A table that is not understood stays beside the new one, and stops nobody.
     for name, content, kept, told_of in (
             ("answers.csv", "sep=;\n" + text, "answers-unread-1.csv", "no column 'submission'"),
@@ -296,7 +299,7 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     printed = graded("saxpy", *everybody, "--out", out, rc=1).stderr
     assert printed.count("'good' for ada, question 2, is no number") == 1, printed
     (out / "answers.csv").write_text(text)
-    graded("saxpy", *everybody, "--out", out)
+    again(text, "that was mended")
 
     # Whoever is not named stays, and so do the points of somebody whose result is lost.
     shutil.rmtree(out / "submissions/=bob")
@@ -305,17 +308,14 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     assert books(out) == tables[1], "the gradebook after a run for one of three"
     assert sorted((out / "answers.csv").read_text().splitlines()) == \
         sorted(line.replace("'=bob,1,yes,3", "'=bob,1,,3") for line in tables[0].splitlines()
-               if not line.startswith("'=bob") or line.endswith("3")), \
-        "answers.csv after a run for one of three"
-    assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text(), \
-        "class.html"
+               if not line.startswith("'=bob") or line.endswith("3")), "answers.csv after a run for one of three"
+    assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text()
     shutil.rmtree(out / "submissions/ada")
     (out / "submissions/ada").write_text("no folder")
     (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
     printed = graded("saxpy", *everybody, "--out", out).stderr
     assert "ada: grading failed: " in printed and "] cy: 0 of 25" in printed, printed
-    assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], \
-        books(out)
+    assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], books(out)
 
 
 def refused(told_of, *words):
