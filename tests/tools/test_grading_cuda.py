@@ -378,7 +378,7 @@ def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(s
     assert message("exec sleep 60", 0.5) == "the compiler did not end in time", "one that does not end"
     assert message("exec >&- 2>&-; exec sleep 60", 0.5) == "the compiler did not end in time", \
         "one that says nothing more"
-    assert message("echo out; echo wrong >&2; exit 3") == "wrong\nout\n", "an ordinary error"
+    assert message("echo out; echo wrong >&2; exit 3") == "out\nwrong\n", "an ordinary error"
     assert message("echo warning >&2") == "", "a warning"
 
 

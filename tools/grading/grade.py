@@ -363,20 +363,6 @@ class Stopped(Exception):
     """A submission whose grading was broken off."""
 
 
-def end_sessions() -> None:
-    """Ends the children of this process that lead a session of their own: the programs in the sandbox."""
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and os.getsid(int(entry)) == int(entry) and parent_of(int(entry)) == os.getpid():
-                os.killpg(int(entry), signal.SIGKILL)
-        except (OSError, ValueError):
-            pass  # it has ended
-
-
-def parent_of(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-
-
 def end_by_signal(number: int, _: Any) -> NoReturn:
     """Leaves as Ctrl-C does, so that the folders of the sandbox are removed."""
     signal.signal(number, signal.SIG_IGN)
@@ -501,7 +487,7 @@ class Grading:
 
         setattr(self.judge.sandbox, "start", refuse)
         while any(one.running() for one in running):
-            end_sessions()
+            self.judge.sandbox.end_all()
             time.sleep(0.1)
 
     def all(self, submissions: dict[str, list[Path]]) -> None:

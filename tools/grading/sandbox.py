@@ -211,6 +211,14 @@ class Sandbox:
             self.give_up(slot)
         return process.returncode if ended is None else ended
 
+    def end_all(self) -> None:
+        """Kills all programs that run, for those who wait for them to end."""
+        for process in list(self.limited):
+            try:
+                os.killpg(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it has ended
+
     def give_up(self, slot: int) -> None:
         """A process of the user of a slot cannot be ended: the slot gets another user, so that nothing waits for it again.
         The lock is kept: no other run shall take this user either."""

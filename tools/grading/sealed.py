@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -17,7 +18,7 @@ from typing import Any
 
 from .exercises import Lab, folders, load
 from .fault import Fault, Parser
-from .handout import numbered, toml_of
+from .handout import numbered
 
 PLAIN, SEALED = "answers", "docs/answers"  # the folders of what can be read, which git ignores, and of what is encrypted
 SECTIONS = {"Question": "Questions", "Exercise": "Exercises"}  # a heading of an answer, and of the hand-out
@@ -46,6 +47,13 @@ class Answer:
     text: str
     points: int
     numbers: list[Number] = field(default_factory=list)
+
+
+def toml_of(value: Any) -> str:
+    """A value as TOML: JSON writes strings and numbers in the same way."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"
+    return f"[{', '.join(map(toml_of, value))}]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
 
 
 def name_of(heading: str, number: int) -> str:
