@@ -55,7 +55,7 @@ class SharedJudge(Judge):
     """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles each text once.
     A test that changes an attribute changes its own copy only."""
 
-    keeps = False  # whether what PoCL compiles is kept, too: of submissions that do not tamper with it
+    keeps = True  # whether what PoCL compiles is kept, too: of submissions that do not tamper with it
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
