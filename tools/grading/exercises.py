@@ -187,7 +187,7 @@ def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
     files = [file for file, regions in marked.items() if backend_of(file) == backend and
              any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
-    return Part(backend, files=files, **entry)
+    return Part(backend, entry.pop("rung"), files, **entry)
 
 
 def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Exercise:
