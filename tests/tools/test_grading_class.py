@@ -141,18 +141,17 @@ def test_links_pipes_archives_and_hand_outs_are_read_as_what_they_are(scratch):
 
 
 def test_answers_are_found_whatever_program_wrote_them_and_however_their_headings_look():
-    lab = load(ROOT, "saxpy")
-    asked = handout.questions(lab)
+    asked = handout.questions(SAXPY)
     text = f"# Answers\n\n## Question 1\n\n> {asked[0]}\n\nyes\n\n## Question 2\n\n> {asked[1]}\n> said\n\nQuestion 1 says it.\n"
     for content in (text.encode(), text.replace("\n", "\r\n").encode(), text.encode("utf-8-sig"), text.encode("utf-16"),
                     b"\xfe\xff" + text.encode("utf-16-be"), text.replace("## Q", "### q").replace("Question 2", "Question 2: sectors").encode(),
                     text.replace("## Question 1", "**Question 1**").replace("## Question 2", "**Question 2:**").encode(),
                     text.replace("## Question 1", "Question 1").replace("## Question", "## **Question").encode(),
                     text.replace("## Question 1", "## 1.").replace("## Question 2", "## Q2 (paper)").encode()):
-        given, rest = submission.answers_of(lab, submission.text_of(content))
+        given, rest = submission.answers_of(SAXPY, submission.text_of(content))
         assert (given, rest) == ({1: "yes", 2: "> said\n\nQuestion 1 says it."}, ""), content
     assert submission.text_of("für".encode("cp1252")) == "für"
-    assert submission.answers_of(lab, "# Me\n\nyes\n## Question 99\nno\n") == ({}, "yes\nno"), "no heading"
+    assert submission.answers_of(SAXPY, "# Me\n\nyes\n## Question 99\nno\n") == ({}, "yes\nno"), "no heading"
 
 
 def test_what_was_handed_in_for_a_back_end_that_is_not_here_is_named(saxpy):
@@ -364,18 +363,17 @@ def test_rosters_are_read_whatever_program_wrote_them():
 
 
 def test_what_somebody_writes_into_the_gradebook_stays(scratch):
-    lab = load(ROOT, "saxpy")
-    head = report.gradebook_head(lab, ["id"])
+    head = report.gradebook_head(SAXPY, ["id"])
 
     def written(scores, sums, names=("ada", "bob")):
         """The gradebook after a run in which each exercise has these points."""
         book, complaints = grade.Gradebook(scratch, head, []), []
         rows = []
         for name in names:
-            result = grade.failed(lab, name, "x") | {"notes": [], "person": {"id": f"id of {name}", "submission": name}}
+            result = grade.failed(SAXPY, name, "x") | {"notes": [], "person": {"id": f"id of {name}", "submission": name}}
             for exercise in result["exercises"].values():
                 exercise["score"] = scores
-            rows.append(report.gradebook_row(lab, result | {"score": scores * 3}))
+            rows.append(report.gradebook_row(SAXPY, result | {"score": scores * 3}))
         book.write(rows, sums)
         assert not complaints
         return books(scratch)
@@ -411,17 +409,6 @@ def test_what_somebody_writes_into_the_gradebook_stays(scratch):
     assert written(1, {})["ada"]["answers"] == "7" and written(2, {})["ada"]["score"] == "6"
 
 
-def test_anna_beside_anna_zip_is_one_submission_if_both_hold_the_same(scratch):
-    lab = load(ROOT, "saxpy")
-    paths = [made(scratch, "anna", one="x"), scratch / "anna.zip"]
-    for content, files, notes in (("x", ["opencl/02_one_item.cl"], "missing"), ("y", [], "anna and anna.zip are two submissions of one name")):
-        with zipfile.ZipFile(paths[1], "w") as archive:
-            archive.writestr("opencl/02_one_item.cl", content)
-        assert grade.named(list(map(str, paths))) == {"anna": paths}
-        found = submission.read_one(lab, paths)
-        assert list(found.files) == files and notes in found.notes[0], found
-
-
 def test_what_runs_that_were_killed_left_is_removed(scratch, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     for name in ("gpulab-grading-dead", "gpulab-sandbox-dead", "gpulab-grading-alive", "gpulab-grading-young", "gpulab-other-dead"):
@@ -435,20 +422,15 @@ def test_what_runs_that_were_killed_left_is_removed(scratch, monkeypatch):
 
 
 def test_a_damaged_state_of_a_class_is_made_anew_and_a_file_of_another_program_is_not(scratch, capsys):
-    lab = load(ROOT, "saxpy")
     for number, state in enumerate(("[1]", "null", "7", "", "{", "[" * 5000, '{"lab": "saxpy"}')):
         strange, own = scratch / f"strange{number}", scratch / f"own{number}"
-        (own / "submissions/ada").mkdir(parents=True)
-        (own / "submissions/ada/graded.json").touch()
-        strange.mkdir()
-        for folder in (strange, own):
-            (folder / "state.json").write_text(state)
-        grade.state_of(own, lab, "tests", False, "")
-        assert "state.json cannot be read" in capsys.readouterr().err
-        grade.state_of(own, lab, "tests", False, "")
-        assert capsys.readouterr().err == ""
+        put(own, {"submissions/ada/graded.json": "", "state.json": state})
+        put(strange, {"state.json": state})
+        for printed in ("state.json cannot be read", ""):
+            grade.state_of(own, SAXPY, "tests", False, "")
+            assert printed in capsys.readouterr().err
         with pytest.raises(Fault, match="state.json"):
-            grade.state_of(strange, lab, "tests", False, "")
+            grade.state_of(strange, SAXPY, "tests", False, "")
 
 
 def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
@@ -463,79 +445,79 @@ def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
     (scratch / "link").symlink_to(scratch / "0", target_is_directory=True)
     for path in ("link", "link/", "link/../link"):
         refused("is a link: name what it leads to", f"{scratch}/{path}", "--out", scratch / "out")
+    # Of one name: anna/ beside anna.zip, and accents in one or in two characters. Both count if they hold the same.
     pair = [made(scratch / "nfc", "caf\u00e9", one="a"), made(scratch / "nfd", "cafe\u0301", one="b")]
     assert grade.named(list(map(str, pair))) == {"caf\u00e9": pair}
-    assert "two submissions of one name" in submission.read_one(load(ROOT, "saxpy"), pair).notes[0]
+    assert "two submissions of one name" in submission.read_one(SAXPY, pair).notes[0]
+    paths = [made(scratch, "anna", one="x"), scratch / "anna.zip"]
+    for content, files, notes in (("x", [ONE], "missing"), ("y", [], "anna and anna.zip are two submissions of one name")):
+        paths[1].write_bytes(packed({ONE: content}))
+        found = submission.read_one(SAXPY, paths)
+        assert (list(found.files), notes in found.notes[0]) == (files, True), found
 
 
 def test_nothing_that_a_student_wrote_becomes_a_formula_or_a_part_of_a_page():
     for text, cell in (("=1", "'=1"), (" =1", " '=1"), ("a;=1", "a;'=1"), ('a; "=1', 'a; "\'=1'), ("a\n@x", "a\n'@x"), ("\t-x", "\t'-x"),
                        ("x;\uff1d1", "x;'\uff1d1"), ("a - b; c = d", "a - b; c = d"), ("'=1", "'=1")):
         assert report.safe_cell(text) == cell == report.safe_cell(cell), text
-    lab = load(ROOT, "saxpy")
     evil = ["<img src=x onerror=alert(1)>", "# heading", "![x](http://evil/x.png)", "[x](javascript:alert(1))", "`</pre><b>", "&lt;i&gt;",
             "a\n\n# heading\n```\n<b>x</b>\n![x](y)", "- x", "<javascript:x>", "*x* _y_ ~~z~~", "[a]: javascript:x"]
     for text in evil:
-        tests = [Result(one.name, FAILED, 0, one.points, text, text).as_dict() for one in lab.exercises[0].tests]
-        result = grade.failed(lab, text, "x") | {"notes": [text]}
+        tests = [Result(one.name, FAILED, 0, one.points, text, text).as_dict() for one in SAXPY.exercises[0].tests]
+        result = grade.failed(SAXPY, text, "x") | {"notes": [text]}
         result["exercises"]["many-blocks"]["tests"] = tests
-        page = report.feedback(lab, result)
+        page = report.feedback(SAXPY, result)
         outside = re.sub(r"(?ms)^ *(`{3,})$.*?^ *\1$|^  Hint: .*?$", "", page)  # of blocks of code
         assert not re.search(r"(?<!\\)[<`\[\]*~]|(?m:^ *#+ heading|^- [-#]|(?<!\w)(?<!\\)_)|(?<!\\)&", outside), outside
         shown = grade.quoted(text)
         assert not re.search(r"<|\]\(|\]:", shown) and all(line.startswith(">") for line in shown.split("\n")), shown
-        page = report.page(lab, [result | {"person": {"<b>": f"<td>{text}<b>"}}], 1, ["<b>"])
+        page = report.page(SAXPY, [result | {"person": {"<b>": f"<td>{text}<b>"}}], 1, ["<b>"])
         assert "<b>" not in page and "<img" not in page
-        found = json.loads(report.gradescope(lab, result))
+        found = json.loads(report.gradescope(SAXPY, result))
         assert {found[name] for name in ("output_format", "test_output_format", "test_name_format")} == {"text"}
     assert report.markdown("opencl/02_one_item.cl is missing (1.5)") == "opencl/02_one_item.cl is missing (1.5)", "what needs no escape"
     assert grade.quoted("a[i][j] = b[k]; f(x)") == "> a[i][j] = b[k]; f(x)", "code in an answer"
 
 
+def graded_as(outcomes, message="why", score=0):
+    """A made-up result in which the tests of the first exercise have these outcomes."""
+    exercise = SAXPY.exercises[0]
+    tests = [Result(test.name, one, 0, test.points, message).as_dict() for test, one in zip(exercise.tests, outcomes)]
+    return {"name": "ada", "score": score, "max_score": SAXPY.points, "notes": [], "seconds": 1,
+            "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
+
+
 def test_feedback_names_no_input_of_a_hidden_test():
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-    told_by_program = "n = 257, float: 0.01 times the time of the rung"
+    tests = SAXPY.exercises[0].tests
+    shown = sum(one.visible for one in tests)
+    assert 0 < shown < len(tests), "the exercise needs tests of both kinds"
     for outcome in (FAILED, CRASHED, TIMED_OUT, BUILD_ERROR, NOT_GRADED):
-        tests = [Result(one.name, outcome, 0, one.points, told_by_program).as_dict() for one in exercise.tests]
-        result = {"name": "ada", "score": 0, "max_score": lab.points, "notes": [], "seconds": 1,
-                  "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
-        shown = sum(one.visible for one in exercise.tests)
-        assert 0 < shown < len(exercise.tests), "the exercise needs tests of both kinds"
-        assert report.feedback(lab, result).count("n = 257") == shown, f"inputs named: {outcome}"
-        found = report.gradescope(lab, result)
+        result = graded_as([outcome] * len(tests), "n = 257, float: 0.01 times the time of the rung")
+        assert report.feedback(SAXPY, result).count("n = 257") == shown, f"inputs named: {outcome}"
+        found = report.gradescope(SAXPY, result)
         assert found.count("n = 257") == shown, f"inputs named in results.json: {outcome}"
-        assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in exercise.tests], \
+        assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in tests], \
             "students see hidden tests before they are published"
-    assert report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), \
-        "a name that is no text"
+    assert report.feedback(SAXPY, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), "a name that is no text"
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
-    assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
-        "a time"
+    assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", "a time"
 
 
 def test_the_class_page_and_junit_say_what_became_of_each_exercise():
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-
-    def graded(score, *outcomes):
-        tests = [Result(test.name, one, 0, test.points, "why").as_dict() for test, one in zip(exercise.tests, outcomes)]
-        return {"name": "ada", "score": score, "max_score": lab.points, "notes": [], "seconds": 1,
-                "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
-
-    page = report.page(lab, [graded(score, PASSED) for score in (7, 1, 2, 9)], 5, [])
+    page = report.page(SAXPY, [graded_as([PASSED], score=score) for score in (7, 1, 2, 9)], 5, [])
     assert "4 of 5 submissions graded. Points: lowest 1, median 4.5, highest 9." in page
-    for outcomes, word in (((PASSED, FAILED), FAILED), ((FAILED, CRASHED), CRASHED), ((BUILD_ERROR, NOT_GRADED), NOT_GRADED),
-                           ((PASSED, NOT_GRADED), NOT_GRADED)):
-        assert f">0 {word}</td>" in report.page(lab, [graded(0, *outcomes)], 1, []), outcomes
-    for outcomes, left in (((NOT_GRADED, NOT_GRADED), True), ((PASSED, NOT_GRADED), False), ((UNSOLVED,), False)):
-        result = graded(0, *outcomes)
-        assert (f"Not graded, and 0 points in the tables: ada ({exercise.name})." in report.page(lab, [result], 1, [])) == left, outcomes
-        assert grade.description_of(result) == f"0 of {lab.points:g}{f', not graded: {exercise.name}' if left else ''}", outcomes
+    for outcomes, word, left in (((PASSED, FAILED), FAILED, False), ((FAILED, CRASHED), CRASHED, False),
+                                 ((BUILD_ERROR, NOT_GRADED), NOT_GRADED, False), ((PASSED, NOT_GRADED), NOT_GRADED, False),
+                                 ((NOT_GRADED, NOT_GRADED), NOT_GRADED, True), ((UNSOLVED,), UNSOLVED, False)):
+        result = graded_as(outcomes)
+        page = report.page(SAXPY, [result], 1, [])
+        assert f">0 {word}</td>" in page, outcomes
+        assert ("Not graded, and 0 points in the tables: ada (many-blocks)." in page) == left, outcomes
+        assert grade.description_of(result) == f"0 of {SAXPY.points:g}{', not graded: many-blocks' if left else ''}", outcomes
     for outcome, counts in ((FAILED, (1, 0, 0)), (UNSOLVED, (1, 0, 0)), (CRASHED, (0, 1, 0)), (TIMED_OUT, (0, 1, 0)),
                             (NOT_GRADED, (0, 0, 1)), (PASSED, (0, 0, 0))):
-        failures, errors, skipped = counts
-        assert f'tests="1" failures="{failures}" errors="{errors}" skipped="{skipped}"' in report.junit(lab, graded(0, outcome)), outcome
+        suite = xml.etree.ElementTree.fromstring(report.junit(SAXPY, graded_as([outcome])))
+        assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["1", *map(str, counts)], outcome
 
 
 def test_regrade_does_a_mended_test_again_and_keeps_the_others(scratch, saxpy):
@@ -553,17 +535,15 @@ def test_regrade_does_a_mended_test_again_and_keeps_the_others(scratch, saxpy):
     assert [(one.message, one.outcome) for one in again] == [("", PASSED)] * 2, "what had not been graded"
     out = scratch / "out"
     out.mkdir()
-    lab = saxpy.lab
-    grade.state_of(out / "new", lab, "tests of then", False, "")
+    grade.state_of(out / "new", SAXPY, "tests of then", False, "")
     with pytest.raises(Fault) as caught:
-        grade.state_of(out / "new", lab, "tests of now", False, "")
+        grade.state_of(out / "new", SAXPY, "tests of now", False, "")
     assert "--regrade" in str(caught.value), str(caught.value)
-    grade.state_of(out / "new", lab, "tests of now", True, "")
+    grade.state_of(out / "new", SAXPY, "tests of now", True, "")
 
 
 @pytest.mark.usefixtures("closed_repository")
 def test_after_a_regrade_that_was_killed_a_run_without_it_does_the_rest(scratch, saxpy):
-    lab = saxpy.lab
     everybody, out = [made(scratch, name) for name in ("ada", "bob")], scratch / "regraded"
     graded("saxpy", *everybody, "--out", out)
     state, old = json.loads((out / "state.json").read_text()), out / "submissions/bob/graded.json"
@@ -574,13 +554,13 @@ def test_after_a_regrade_that_was_killed_a_run_without_it_does_the_rest(scratch,
     assert graded("saxpy", *everybody, "--out", out).stderr.count(grade.OLD_TESTS) == 0, "old results that are told"
     assert {path for path in times if path.stat().st_mtime_ns != times[path]} == {old}, "what was done again"
     assert json.loads(old.read_text())["tests"] == state["tests"], "the tests of the second one"
-    assert grade.description_of(grade.failed(lab, "ada", "no room")) == \
+    assert grade.description_of(grade.failed(SAXPY, "ada", "no room")) == \
         "grading failed: no room; the same command grades it again", "what is said where grading itself failed"
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_behind(scratch):
-    stride = load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl")
+    stride = SAXPY.rung("opencl/03_grid_stride.cl")
     names = [f"s{number}" for number in range(3)]
     everybody = [str(made(scratch, name, stride=stride)) for name in names]
     out = scratch / "out"
@@ -608,24 +588,16 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
         words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(scratch / number.name), "--jobs", "2"]
         with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, text=True) as running:
-            for line in running.stderr:
-                if "/2]" in line:
-                    break
-            time.sleep(1)
-            running.send_signal(signal.SIGUSR1)
-            time.sleep(0.5)
+            next(line for line in running.stderr if "/2]" in line)
+            time.sleep(1.5)
             running.send_signal(number)
             begin = time.monotonic()
             printed = running.stderr.read()
-            threads = ("Thread 0x", "Current thread 0x", "  File ")  # what SIGUSR1 prints, with empty lines
-            assert " in all\n" in printed and " in grade\n" in printed, printed
-            printed = "".join(line + "\n" for line in printed.splitlines() if line and not line.startswith(threads))
             assert running.wait() == rc, f"{number.name}: {printed}"
         assert time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s"
         assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
         assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
-        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], \
-            "what counts as graded"
+        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], "what counts as graded"
 
 
 @pytest.mark.usefixtures("saxpy")
@@ -656,7 +628,7 @@ def test_the_zip_of_the_autograder_laid_out_as_gradescope_does_writes_results(sc
     (place / "source/repository/build/default").symlink_to(BUILD)
     (place / "submission_metadata.json").write_text(json.dumps({"created_at": "2026-11-02T10:00:00.1-07:00", "users": [{}], "assignment":
                                                                 {"due_date": "2026-11-01T09:00:00.000000-07:00"}}))
-    made(place, "submission", stride=load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl"))
+    made(place, "submission", stride=SAXPY.rung("opencl/03_grid_stride.cl"))
     subprocess.run(["bash", str(place / "source/run_autograder")], check=True,
                    env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
     found = json.loads((place / "results/results.json").read_text())
@@ -707,7 +679,7 @@ def test_what_one_submission_says_or_a_damaged_file_holds_stops_no_later_run(scr
     whole = json.loads((out / "submissions/ada/graded.json").read_text())
     for damage in ({**whole, "exercises": 7}, {**whole, "score": "x"}, {**whole, "notes": 7}, [], {}):
         (out / "submissions/ada/graded.json").write_text(json.dumps(damage))
-        assert grade.Grading.earlier(argparse.Namespace(lab=load(ROOT, "saxpy"), folder=(out / "submissions").joinpath),
+        assert grade.Grading.earlier(argparse.Namespace(lab=SAXPY, folder=(out / "submissions").joinpath),
                                      "ada") is None, damage
     graded("saxpy", *everybody, "--out", out)
     assert json.loads((out / "submissions/ada/graded.json").read_text())["score"] == 0, "a result that was damaged"

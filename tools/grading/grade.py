@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import faulthandler
 import hashlib
 import io
 import itertools
@@ -584,7 +583,6 @@ def main(root: Path, words: list[str]) -> int:
     if options.export_sources:
         export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
-    faulthandler.register(signal.SIGUSR1)  # says what each thread is doing
     out.mkdir(parents=True, exist_ok=True)
     lock = locked(out)
     if lock < 0:

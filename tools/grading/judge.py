@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -279,23 +279,19 @@ class Judge:
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
-        programs: cuda.Programs | None = None
-        cache = self.cache_for(slot)
+        results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds
-        kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
-        try:
-            program = self.sandbox.installed(built or self.worker_program(part))
-            without_kernels = None
+        with self.handed_in(exercise, part, files, slot) as (kernels, cache), ExitStack() as compiled:
+            program, without_kernels = self.sandbox.installed(built or self.worker_program(part)), None
             if part.backend == "cuda" and not built:
                 try:
                     with self.turns.beside_others():  # a compiler must not disturb a measurement
                         programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
-                    program, without_kernels = programs.whole, programs.without_kernels
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, self.redacted(str(error), texts))
-            results = []
+                compiled.callback(remove, programs.scratch)
+                program, without_kernels = programs.whole, programs.without_kernels
             for test in tests:
                 key = self.key(part, test, files)
                 if known and key in known and known[key].outcome != NOT_GRADED:
@@ -316,23 +312,21 @@ class Judge:
                     if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
                     result.message = self.redacted(result.message, texts)
-                result.key = key
-                result.seconds = round(time.perf_counter() - begin, 2)
+                result.key, result.seconds = key, round(time.perf_counter() - begin, 2)
                 results.append(result)
-            return results
+        return results
+
+    @contextmanager
+    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[tuple[Path, Path]]:
+        """A folder with the files that were handed in, and one for what PoCL compiles of them, which no other submission may find."""
+        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+        kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
+        self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
+        try:
+            yield kernels, cache
         finally:
             remove(kernels)
-            self.drop(cache)
-            if programs:
-                remove(programs.scratch)
-
-    def cache_for(self, slot: int) -> Path:
-        """A folder for what PoCL compiles of one submission."""
-        return self.sandbox.folder(f"slot{slot}-cache", slot)
-
-    def drop(self, cache: Path) -> None:
-        """Removes such a folder: what the programs of one submission wrote, no other submission may find."""
-        remove(cache)
+            remove(cache)
 
     def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
