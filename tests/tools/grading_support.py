@@ -258,11 +258,9 @@ def compiles(source, tree, known, target=""):
            is a quarter of the work
     """
     words = cuda.compile_command(BUILD, known)
-    for flag in ("-MF", "-MT", "-o"):
-        if flag in words:
-            del words[words.index(flag):words.index(flag) + 2]
+    del words[words.index("-o"):words.index("-o") + 2]
     words = [str(source) if word == str(known) else word.replace(f"{ROOT}/labs/", f"{tree}/labs/") for word in words
-             if word not in ("-MD", "-Winvalid-pch") and not re.fullmatch("-O[0-3]", word)]
+             if word != "-Winvalid-pch" and not re.fullmatch("-O[0-3]", word)]
     if not target:
         devices = [word for word in words if word.startswith(("--generate-code", "-gencode", "-arch"))]
         words = [word for word in words if word not in devices[1:]]

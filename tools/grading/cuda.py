@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +42,10 @@ class Programs:
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
-    """The command with which the build compiles a file of a lab."""
+    """The command with which the build compiles a file of a lab, without the file in which the compiler notes what it read."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if Path(entry["file"]) == source:
-            words = shlex.split(entry["command"])
+            words = shlex.split(re.sub(r" -M[FT] \S+| -MD\b", "", entry["command"]))
             return words[1:] if Path(words[0]).name in ("ccache", "sccache") else words
     raise Fault(f"the build does not know {source}")
 
@@ -114,12 +115,12 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     @param files the folder with the student's files
     """
-    scratch = sandbox.folder(f"slot{slot}-build", slot)
-    try:
-        return built(lab, folder, part, files, sandbox, slot, scratch)
-    except BaseException:
-        remove(scratch)
-        raise
+    with ExitStack() as failed:
+        scratch = sandbox.folder(f"slot{slot}-build", slot)
+        failed.callback(remove, scratch)
+        programs = built(lab, folder, part, files, sandbox, slot, scratch)
+        failed.pop_all()
+        return programs
 
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
@@ -142,14 +143,9 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     command = [str(sources / "cuda" / name) if word == str(lab.path / "cuda" / name) else
                word.replace(f"{lab.root}/", f"{tree}/").replace(f"{tree}/{folder.relative_to(lab.root)}", str(folder))
                for word in command]
-    for flag in ("-MF", "-MT"):
-        if flag in command:
-            at = command.index(flag)
-            del command[at:at + 2]
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
     # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
-    command = [word for word in command
-               if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
+    command = [word for word in command if not word.startswith(f"-I{folder}/") or word.startswith(f"-I{folder}/_deps/")]
     run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
     link = with_object(link_command(folder, f"worker_{lab.name}_{part.rung}"), lab, str(target))
     programs = []

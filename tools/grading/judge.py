@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -611,17 +611,16 @@ class Run:
         Of a large answer places are chosen that nobody else knows."""
         if len(whole) != len(without) or whole[:HEAD] != bytes(HEAD) or without[:HEAD] != bytes(HEAD):
             return []
-        form = "<d" if case.get("type") == "double" else "<f"
+        form = "d" if case.get("type") == "double" else "f"
         size = struct.calcsize(form)
-        places = range((len(whole) - HEAD) // size)
+        places: Sequence[int] = range((len(whole) - HEAD) // size)
         if len(places) > LOOKED_AT:
             places = random.Random(self.judge.secret + repr(len(places)).encode()).sample(places, LOOKED_AT)
         found = []
-        for place in places:
-            at = HEAD + place * size
+        for place, at in ((place, HEAD + place * size) for place in places):
             one, other = whole[at:at + size], without[at:at + size]
             if any(one):
-                a, b = struct.unpack(form, one)[0], struct.unpack(form, other)[0]
+                a, b = struct.unpack(f"<{form}", one)[0], struct.unpack(f"<{form}", other)[0]
                 found.append((place, one == other or abs(a - b) <= CLOSE * abs(a) < math.inf))
         return found
 
