@@ -84,17 +84,16 @@ def read_answers(path: Path) -> dict[str, Answer]:
         quote = re.match(r"\n+((?:> .*\n)+)", body)
         text, _, rubric = body[quote.end() if quote else 0:].partition("\nRubric:\n")
         points = re.findall(r"(?m)^- ([1-9]\d*): \S", rubric)
-        if name in found:
-            raise Fault(f"{path}: {name} stands there twice")
-        if not quote:
-            raise Fault(f"{path}: {name} does not begin with the text of the {heading.lower()}, after '> '")
-        if not re.sub(r"(?s)<!--.*?-->", "", text).strip():
-            raise Fault(f"{path}: {name} has no answer")
-        if not points:
-            raise Fault(f"{path}: {name} has no rubric: a line 'Rubric:', then lines such as '- 2: for what'")
         numbers = [Number(*one) for one in NUMBER.findall(body)]
-        if len(numbers) != body.count("<!-- number"):
-            raise Fault(f"{path}: {name}: a number has a line with its value, one with its command, and one with a pattern")
+        for wrong, what in (
+                (name in found, " stands there twice"), (not quote, f" does not begin with the text of the {heading.lower()}, after '> '"),
+                (not re.sub(r"(?s)<!--.*?-->", "", text).strip(), " has no answer"),
+                (not points, " has no rubric: a line 'Rubric:', then lines such as '- 2: for what'"),
+                (len(numbers) != body.count("<!-- number"),
+                 ": a number has a line with its value, one with its command, and one with a pattern")):
+            if wrong:
+                raise Fault(f"{path}: {name}{what}")
+        assert quote
         question = " ".join(quote[1].replace("\n> ", " ").removeprefix("> ").split())
         found[name] = Answer(question, text, sum(map(int, points)), numbers)
     return found

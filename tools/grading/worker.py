@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -58,47 +59,38 @@ class Worker:
 
     def exchange(self, message: bytes, seconds: float) -> bytes:
         rest = memoryview(struct.pack("<Q", len(message)) + message)
-        answer = bytearray()
-        wanted = 8
-        begin = clock.now()
-        deadline = begin + seconds
+        answer, wanted, begin = bytearray(), 8, clock.now()
         with selectors.DefaultSelector() as ready:
-            ready.register(self.to, selectors.EVENT_WRITE)
-            ready.register(self.answers, selectors.EVENT_READ)
-            ready.register(self.errors, selectors.EVENT_READ)
-            while True:
-                left = deadline - clock.now()
-                events = ready.select(max(0, min(left, LOOKED)))
-                if left <= 0 and (left < -LAST_LOOK or not any(key.fd == self.answers for key, _ in events)):
+            for pipe in (self.to, self.answers, self.errors):
+                ready.register(pipe, selectors.EVENT_WRITE if pipe == self.to else selectors.EVENT_READ)
+            while len(answer) < wanted:
+                left = begin + seconds - clock.now()
+                pipes = [key.fd for key, _ in ready.select(max(0, min(left, LOOKED)))]
+                if left <= 0 and (left < -LAST_LOOK or self.answers not in pipes):
                     raise TimedOut
                 self.watch()
-                for key, _ in events:
-                    if key.fd == self.to:
-                        try:
-                            rest = rest[os.write(self.to, rest[: 1 << 20]):]
-                        except BlockingIOError:
-                            continue
-                        except OSError:
-                            rest = rest[:0]
-                        if not rest:
-                            ready.unregister(self.to)
-                    elif key.fd == self.errors:
-                        if not self.drain():
-                            ready.unregister(self.errors)
-                    else:
-                        piece = self.read(self.answers, wanted - len(answer))
-                        if piece is None:
-                            continue
-                        if not piece:
+                if self.to in pipes:
+                    try:
+                        rest = rest[os.write(self.to, rest[: 1 << 20]):]
+                    except BlockingIOError:
+                        pass
+                    except OSError:
+                        rest = rest[:0]
+                    if not rest:
+                        ready.unregister(self.to)
+                if self.errors in pipes and not self.drain():
+                    ready.unregister(self.errors)
+                if self.answers in pipes:
+                    piece = self.read(self.answers, wanted - len(answer))
+                    if piece == b"":
+                        raise Ended
+                    answer += piece or b""
+                    if len(answer) == 8 == wanted:
+                        wanted += struct.unpack("<Q", answer)[0]
+                        if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
                             raise Ended
-                        answer += piece
-                        if len(answer) == 8 == wanted:
-                            wanted += struct.unpack("<Q", answer)[0]
-                            if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
-                                raise Ended
-                        if len(answer) == wanted:
-                            self.times.append(clock.now() - begin)
-                            return bytes(answer[8:])
+        self.times.append(clock.now() - begin)
+        return bytes(answer[8:])
 
     def watch(self) -> None:
         """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so. Ends
@@ -148,10 +140,8 @@ class Worker:
 
     def ended(self, wait: float) -> str:
         if wait > 0:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(wait)
-            except subprocess.TimeoutExpired:
-                pass
         code = self.sandbox.end(self.process, self.slot)
         if self.counter:
             self.counter.close()
