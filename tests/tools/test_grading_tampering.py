@@ -11,13 +11,17 @@ from grading_support import (BUILD, PROGRAMS, ROOT, TAMPERING, closed_repository
 
 from grading.judge import OUTCOMES, PASSED
 
-CALLS = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8")
-KERNELS = {}  # by name: what is known of a submission, and its text
-for text in re.split(r"(?m)^// (?=\w+: most )", (TAMPERING / "saxpy.cl").read_text(encoding="utf-8"))[1:]:
-    name, head = text.partition("\n")[0].split(": ")
-    KERNELS[name] = dict(re.findall(r"(\w+) ([^;]+)", head)), CALLS + "// " + text
-CUDA = {path.stem: (dict(re.findall(r"(?m)^// (most|outcome|tests): (.*)$", text)), text)
-        for path in sorted(TAMPERING.glob("*.cu")) for text in [path.read_text(encoding="utf-8")]}
+
+
+def submissions(file, before=""):
+    """By name: what is known of a submission, and its text, after what is put before each."""
+    first, *texts = re.split(r"(?m)^// (?=\w+: most )", (TAMPERING / file).read_text(encoding="utf-8"))
+    return {text.partition(":")[0]: (dict(re.findall(r"(\w+) ([^;]+)", text.partition("\n")[0].partition(": ")[2])), f"{before}{first}// {text}")
+            for text in texts}
+
+
+KERNELS = submissions("saxpy.cl", (TAMPERING / "syscalls.txt").read_text(encoding="utf-8"))
+CUDA = submissions("saxpy.cu")
 
 
 def tampering(request, name, kind, backend="opencl"):
