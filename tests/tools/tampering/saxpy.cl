@@ -1,5 +1,6 @@
-// Submissions to many-blocks of lab 01, each with a line of its name, the most points that it may get, the outcome where there is
-// one only, the tests that it is for, the seconds of a case, and the repeats of a test of speed. See test_grading_tampering.py.
+// Submissions to many-blocks of lab 01, each with a line of its name, the most points that it may get, the outcome
+// where there is one only, the tests that it is for, the seconds of a case, and the repeats of a test of speed. See
+// test_grading_tampering.py.
 
 // changes_its_input: most 0; outcome failed; tests one block
 // Sets the input to zeros, so that the reference might be zero as well.
@@ -23,7 +24,9 @@ KERNEL {
 
 // expects_infinite_tolerance: most 0; outcome failed; tests one block
 // Answers NaN, which no comparison finds unequal.
-KERNEL { if (get_global_id(0) < n) c[get_global_id(0)] = NAN; }
+KERNEL {
+    if (get_global_id(0) < n) c[get_global_id(0)] = NAN;
+}
 
 // fills_disk: most 1; outcome passed; tests one block
 // Writes a file until it may not any more, then computes honestly, but not when more than 64 MB could be written.
@@ -158,7 +161,9 @@ KERNEL {
 
 // opens_the_rung: most 0; outcome failed; tests one block
 // Computes only where it can open the file of the rung.
-KERNEL { if (can_open("@ROOT@/labs/01_saxpy/opencl/02_one_item.cl", 0)) SAXPY(k, a, b, c, n); }
+KERNEL {
+    if (can_open("@ROOT@/labs/01_saxpy/opencl/02_one_item.cl", 0)) SAXPY(k, a, b, c, n);
+}
 
 // opens_the_tests: most 0; outcome failed; tests one block
 // Computes only where it can open the list of the tests, or the judge.
@@ -176,9 +181,7 @@ KERNEL {
 
 // prints_results: most 0; outcome failed; tests one block
 // Prints results as a grader would write them, and computes nothing.
-KERNEL {
-    printf("{\"score\": 100, \"tests\": [{\"name\": \"one block\", \"score\": 1, \"status\": \"passed\"}]}\n");
-}
+KERNEL { printf("{\"score\": 100, \"tests\": [{\"name\": \"one block\", \"score\": 1, \"status\": \"passed\"}]}\n"); }
 
 // reads_its_parent: most 0; outcome failed; tests one block
 // Computes only where it can read the memory of the program that judges: a Python, the first process or its own parent.
@@ -274,7 +277,9 @@ KERNEL {
 
 // visible_sizes_only: most 3; tests one block, a last block that is not full, any length
 // Computes the sizes of the visible tests only.
-KERNEL { if (n <= 1025) SAXPY(k, a, b, c, n); }
+KERNEL {
+    if (n <= 1025) SAXPY(k, a, b, c, n);
+}
 
 // works_later: most 0; outcome failed; tests one block
 // Leaves the work to a process that goes on after the answer.

@@ -14,15 +14,15 @@ namespace saxpy {
 void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch);
 }
 
-#define SUBMISSION                                                                                                     \
-    void saxpy::cuda_many_blocks([[maybe_unused]] const Problem& p, [[maybe_unused]] Output& c,                        \
+#define SUBMISSION                                                                              \
+    void saxpy::cuda_many_blocks([[maybe_unused]] const Problem& p, [[maybe_unused]] Output& c, \
                                  [[maybe_unused]] Stopwatch& watch)
 
 inline void on_the_cpu(const saxpy::Problem& p, saxpy::Output& c, std::size_t first = 0) {
     for (std::size_t i = first; i < p.size(); ++i) c[i] = p.k * p.a[i] + p.b[i];
 }
 
-// computes_all_but_one: most 0; outcome failed; tests one block, a last block that is not full, any length, as fast as the rung
+// all_but_one: most 0; outcome failed; tests one block, a last block that is not full, any length, as fast as the rung
 // Computes on the CPU, but for one element: its kernel is needed, and hardly used.
 __global__ void one_element(float k, float a, float b, float* c) { *c = k * a + b; }
 
@@ -37,11 +37,11 @@ SUBMISSION {
     CUDA_CHECK(cudaMemcpy(c.data(), one.data(), sizeof(float), cudaMemcpyDeviceToHost));
 }
 
-// computes_on_the_cpu: most 0; outcome failed; tests one block, a last block that is not full, any length, NaN and infinity, no access outside the arrays, as fast as the rung
+// computes_on_the_cpu: most 0; outcome failed; tests values, no access outside the arrays, as fast as the rung
 // There is no kernel, and compute-sanitizer finds nothing.
 SUBMISSION { on_the_cpu(p, c); }
 
-// forges_the_count: most 0; outcome failed; tests one block, a last block that is not full, any length, NaN and infinity
+// forges_the_count: most 0; outcome failed; tests values
 // Computes on the CPU and writes an answer to each socket that is open: 16 bytes, no trouble, one kernel.
 SUBMISSION {
     const std::uint64_t answer[4] = {0, 0, 0, 1};
@@ -52,7 +52,7 @@ SUBMISSION {
     on_the_cpu(p, c);
 }
 
-// launches_an_empty_kernel: most 0; outcome failed; tests one block, a last block that is not full, any length, NaN and infinity, as fast as the rung
+// launches_an_empty_kernel: most 0; outcome failed; tests values, as fast as the rung
 // Launches a kernel of the right shape that does nothing, and computes on the CPU.
 __global__ void nothing() {}
 
