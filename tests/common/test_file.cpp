@@ -15,14 +15,12 @@
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/program.hpp"
 
-#if !defined(_WIN32)
 #include <csignal>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#endif
 
 namespace fs = std::filesystem;
 using gpulab::OutputFile;
@@ -146,7 +144,6 @@ TEST_CASE("a file that cannot take its name in the end is an error, and leaves n
     CHECK(folder.files() == 1);
 }
 
-#if !defined(_WIN32)
 namespace {
 
 unsigned mode_of(const std::string& path) {
@@ -314,4 +311,3 @@ TEST_CASE("an output that stdout or a device cannot take is an error") {
                          Catch::Matchers::Message("cannot write /dev/full: No space left on device"));
     CHECK_NOTHROW(OutputFile("/dev/null").write("x"));
 }
-#endif

@@ -27,9 +27,7 @@
 #include "gpulab_testing/program.hpp"
 #include "table.hpp"
 
-#if !defined(_WIN32)
 #include <dlfcn.h>
-#endif
 
 namespace fs = std::filesystem;
 using gpulab::Arithmetic;
@@ -813,7 +811,6 @@ TEST_CASE("a figure of the lab's own that has the name of a field has its column
     CHECK(csv.text().ends_with(",\"a\rb\"\n"));
 }
 
-#if !defined(_WIN32)
 namespace {
 const gpulab::testing::Program program("report_program", REPORT_PROGRAM);
 
@@ -959,4 +956,3 @@ TEST_CASE("a study names its devices where a back end has several of them") {
     CHECK(two.out.find("variant                  device ") != std::string::npos);
     CHECK(none_of_them.out.find("device") == std::string::npos);
 }
-#endif
