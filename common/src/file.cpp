@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::FILE* kept_stdout = nullptr; // by the StdoutForResults
+std::FILE* kept_stdout = nullptr; // by keep_stdout_for_results()
 
 /// A write beyond `ulimit -f` then fails, and the program says so; else the signal would end it.
 void ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
@@ -181,17 +181,11 @@ bool names_stdout(const std::string& path) {
     return path == "-" || (path != "/dev/null" && stream_into(path) == stdout); // who sends both there wants neither
 }
 
-StdoutForResults::StdoutForResults() {
+void keep_stdout_for_results() {
     std::fflush(stdout);
     const int real = dup(fileno(stdout));
     if (real < 0 || dup2(fileno(stderr), fileno(stdout)) < 0 || !(kept_stdout = fdopen(real, "wb")))
         throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));
-}
-
-StdoutForResults::~StdoutForResults() {
-    std::fflush(stdout);
-    dup2(fileno(kept_stdout), fileno(stdout));
-    std::fclose(std::exchange(kept_stdout, nullptr));
 }
 
 } // namespace gpulab

@@ -902,20 +902,6 @@ TEST_CASE("/dev/null takes results and leaves the table where it was") {
     CHECK(err.text() == "");
 }
 
-TEST_CASE("stdout is for everybody again when the options are gone") {
-    const Printed printed = printed_by([&] {
-        std::printf("before\n");
-        {
-            const TestOptions options({"--csv", "-"});
-            std::printf("beside\n");
-            Report(options, {{"n", 10}}, known()).finish();
-        }
-        std::printf("after\n");
-    });
-    CHECK(printed.out == "before\nlab,n,seed,sequential_variant,sequential_ms," + fields + "\nafter\n");
-    CHECK(printed.err == "beside\nlab: n = 10\n\n0 right, 0 wrong, 0 skipped\n");
-}
-
 TEST_CASE("a setting of the environment that cannot be read is refused at once, by every program") {
     for (const auto& [name, value, line] :
          {std::array<std::string, 3>{"GPULAB_GUARD_BYTES", "abc", "'abc' is not a whole number"},
