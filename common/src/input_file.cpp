@@ -71,8 +71,8 @@ std::string text_of(std::FILE* file, const std::string& path, std::size_t most, 
 } // namespace
 
 std::string content_of(const std::string& path, std::size_t most) try {
-    const std::string too_long = most > 0 ? fmt::format("it is larger than {} MiB", most >> 20)
-                                          : "its text takes more than half of main memory";
+    const std::string too_long =
+        most > 0 ? fmt::format("it is larger than {} MiB", most >> 20) : "its text takes more than half of main memory";
     const auto memory = static_cast<std::size_t>(host_memory_bytes()); // 0: unknown
     if (most == 0) most = memory > 0 ? memory / 2 : std::numeric_limits<std::size_t>::max();
     std::error_code failed;

@@ -589,10 +589,10 @@ TEST_CASE("every row stands below headings, also where a device comes back or th
         return std::ranges::distance(out | std::views::split(std::string_view("  variant "))) - 1;
     };
     CHECK(headings(reported({}, {}, [](Report& report) {
-              report.add(ran("cpu_right", cpu), work);
-              report.add(ran("cuda_right", gpu), work);
-              report.add(ran("cpu_right", cpu), work);
-          }).out) == 3);
+                       report.add(ran("cpu_right", cpu), work);
+                       report.add(ran("cuda_right", gpu), work);
+                       report.add(ran("cpu_right", cpu), work);
+                   }).out) == 3);
     const std::string out = reported({"--study", "sizes"}, {}, [](Report& report) {
                                 report.begin({{"n", 10}});
                                 report.add(ran("opencl_right", pocl), work);
@@ -627,9 +627,9 @@ TEST_CASE("of the two rates, the one that is the bound stays longer") {
     for (const auto& [arithmetic, rate] : {std::pair{Arithmetic::none, "    GB/s"}, {Arithmetic::fp32, " GFLOP/s"}}) {
         const gpulab::Work both{.bytes = 1, .flops = 1, .arithmetic = arithmetic};
         const auto body = [&](Report& report) { report.add(ran("cpu_right", cpu), both); };
-        CHECK(reported({}, {}, body, known(80)).out.find(fmt::format(
-                  "\n  variant                  kernel ms  total ms {} % bound speed-up result\n", rate)) !=
-              std::string::npos);
+        CHECK(reported({}, {}, body, known(80))
+                  .out.find(fmt::format("\n  variant                  kernel ms  total ms {} % bound speed-up result\n",
+                                        rate)) != std::string::npos);
     }
 }
 
@@ -700,12 +700,14 @@ TEST_CASE("the percentage is of the ceiling that binds, of all devices together,
 
 TEST_CASE("more than 105 % of the bound is explained, less is not") {
     const auto printed = [](double percent) {
-        return reported({}, {}, [&](Report& report) {
-                   Result r = ran("cpu_right", cpu);
-                   r.percent = percent;
-                   report.add(r, work);
-                   report.add(ran("cpu_right", cpu), work);
-               }).out;
+        return reported({}, {},
+                        [&](Report& report) {
+                            Result r = ran("cpu_right", cpu);
+                            r.percent = percent;
+                            report.add(r, work);
+                            report.add(ran("cpu_right", cpu), work);
+                        })
+            .out;
     };
     CHECK(printed(104).ends_with("\n2 right, 0 wrong, 0 skipped\n"));
     CHECK(printed(106).ends_with("\n2 right, 0 wrong, 0 skipped\n"
@@ -733,8 +735,9 @@ TEST_CASE("a name that is not UTF-8 does not cost the results, and JSON and CSV 
     const ScratchFile json, csv;
     Surroundings surroundings = known();
     surroundings.date = "2026-01-31";
-    reported({"--json", json.path(), "--csv", csv.path()}, {{"matrix", std::string("caf\xe9.mtx")}},
-             [](Report& report) { report.add(ran("cpu_right", cpu), {}); }, surroundings);
+    reported(
+        {"--json", json.path(), "--csv", csv.path()}, {{"matrix", std::string("caf\xe9.mtx")}},
+        [](Report& report) { report.add(ran("cpu_right", cpu), {}); }, surroundings);
     CHECK(json.json()["variants"].size() == 1);
     CHECK(json.json()["date"] == "2026-01-31");
     CHECK(csv.text().starts_with("lab,date,matrix,seed,"));

@@ -33,8 +33,8 @@ std::string& keep(const std::string& path) {
     std::error_code failed;
     const fs::file_time_type written = fs::last_write_time(path, failed);
     const std::uintmax_t bytes = fs::file_size(path, failed);
-    const bool same = kept && kept->path == path &&
-                      (fs::is_fifo(path, failed) || (kept->written == written && kept->bytes == bytes));
+    const bool same =
+        kept && kept->path == path && (fs::is_fifo(path, failed) || (kept->written == written && kept->bytes == bytes));
     if (!same) {
         kept.reset(); // before the other takes memory
         kept = {path, content_of(path), written, bytes};
