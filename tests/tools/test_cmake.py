@@ -211,8 +211,8 @@ printf '{output}'
 exit {code}
 """)
         tool.chmod(0o755)
-        done = run("cmake", f"-DSANITIZER={tool}", "-DTOOL=memcheck", "-DPROGRAM=program", "-DCASES=[.sanitizer]", "-DFINDS=",
-                   f"-DLOG={scratch}/log", "-P", ROOT / "cmake/RunSanitizer.cmake", **{"GPULAB_REQUIRE_DEVICES": None, **environment})
+        done = run("cmake", f"-DRUNNER={tool}", "-DTOOL=memcheck", "-DPROGRAM=program", "-DCASES=[.sanitizer]", "-DFINDS=",
+                   f"-DLOG={scratch}/log", "-P", ROOT / "cmake/RunUnderTool.cmake", **{"GPULAB_REQUIRE_DEVICES": None, **environment})
         return done.returncode, "skipped: no NVIDIA GPU" in done.stderr, (scratch / "words").read_text()
     return sanitizer
 

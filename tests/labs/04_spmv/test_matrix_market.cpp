@@ -75,7 +75,6 @@ TEST_CASE("comments, blank lines, tabs, CRLF, any case, a missing last newline a
                "1 3 2\n% between\n2  2  3\r\n2 4 4\n\n3 1 5") == gpulab::lecture_example<double>());
     CHECK(read("\xEF\xBB\xBF" + real_general + "1 1 1\n1 1 2\n").value == std::vector<double>{2}); // a mark of UTF-8
     CHECK(gpulab::announced_size("\xEF\xBB\xBF" + real_general + "3 4 5\n").columns == 4);
-    CHECK_FALSE(gpulab::holds_header("\xEF\xBB\xBF" + real_general + "% a comment\n"));
     CHECK(read(real_general + "0 0 0\n").rows == 0);
     CHECK(read(real_general + "3 2 0") == Csr<double>{3, 2, {0, 0, 0, 0}, {}, {}});
     CHECK(read("%%MatrixMarket matrix array real general\n0 5\n").columns == 5);
