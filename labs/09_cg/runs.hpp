@@ -58,6 +58,10 @@ private:
 /// @param heading what is shown, in its unit: milliseconds @param results with the extra values of Notes
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results);
 
+/// Prints and writes what the run leaves besides the report's table: times of kernels, notes, histories, and the
+/// iteration that was recorded. @return false when a trace is wanted and none was recorded
+template <class T> bool print_notes(const Notes<T>& notes, Files& files);
+
 /// The problem's parameters for the report, and what a study shows behind them.
 template <class T>
 gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const gpulab::Parameters& more = {});

@@ -20,7 +20,6 @@ template <class T> void cpu_ijk(const Problem<T>& p, Output<T>& c, Stopwatch& wa
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_ijk(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ijk(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ijk);
 
 } // namespace matmul

@@ -26,7 +26,6 @@ template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& wa
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_ikj(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ikj(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ikj);
 
 } // namespace matmul

@@ -60,7 +60,6 @@ template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch
     watch.time([&] { multiply_in_blocks(p, c); }, gpulab::poisoning(c));
 }
 
-template void cpu_blocked(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_blocked(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_blocked);
 
 } // namespace matmul

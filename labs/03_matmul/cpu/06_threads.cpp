@@ -28,7 +28,6 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_threads);
 
 } // namespace matmul

@@ -43,7 +43,6 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
     out.copy_to(c);
 }
 
-template void cuda_one_block(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_one_block(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_one_block);
 
 } // namespace matmul

@@ -42,7 +42,6 @@ template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, 
     out.copy_to(c);
 }
 
-template void cuda_grid_as_printed(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_grid_as_printed(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_grid_as_printed);
 
 } // namespace matmul

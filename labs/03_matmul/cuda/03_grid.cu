@@ -46,7 +46,6 @@ template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& 
     out.copy_to(c);
 }
 
-template void cuda_grid(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_grid(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_grid);
 
 } // namespace matmul

@@ -75,8 +75,7 @@ template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stop
     else throw gpulab::Unsupported("compiled for tiles of 8, 16 and 32");
 }
 
-template void cuda_shared_static(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_shared_static(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_shared_static);
 template void cuda_static_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
 template void cuda_static_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
 

@@ -71,7 +71,6 @@ template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, S
 template void cuda_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
 template void cuda_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
 
-template void cuda_shared_dynamic(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_shared_dynamic(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_shared_dynamic);
 
 } // namespace matmul

@@ -38,7 +38,6 @@ template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch
     out.copy_to(c);
 }
 
-template void cuda_cublas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cublas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cublas);
 
 } // namespace matmul

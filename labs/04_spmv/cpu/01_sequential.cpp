@@ -22,7 +22,6 @@ template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_sequential(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_sequential(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_sequential);
 
 } // namespace spmv

@@ -28,7 +28,6 @@ template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_ell(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ell);
 
 } // namespace spmv

@@ -25,7 +25,6 @@ template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_csc(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_csc(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_csc);
 
 } // namespace spmv

@@ -31,7 +31,6 @@ template <class T> void cpu_dia(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_dia);
 
 } // namespace spmv

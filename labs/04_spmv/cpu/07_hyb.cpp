@@ -29,7 +29,6 @@ template <class T> void cpu_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_hyb);
 
 } // namespace spmv

@@ -30,7 +30,6 @@ template <class T> void cpu_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch& w
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_bcsr);
 
 } // namespace spmv

@@ -46,7 +46,6 @@ template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, S
     out.copy_to(y); // copy out
 }
 
-template void cuda_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thread_per_row);
 
 } // namespace spmv

@@ -64,7 +64,6 @@ template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stop
     out.copy_to(y);
 }
 
-template void cuda_warp_shared(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_warp_shared(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_warp_shared);
 
 } // namespace spmv

@@ -44,7 +44,6 @@ template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Sto
     out.copy_to(y);
 }
 
-template void cuda_warp_shuffle(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_warp_shuffle(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_warp_shuffle);
 
 } // namespace spmv

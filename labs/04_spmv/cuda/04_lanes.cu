@@ -64,7 +64,6 @@ template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void cuda_lanes(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_lanes(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_lanes);
 
 } // namespace spmv

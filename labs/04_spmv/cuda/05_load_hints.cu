@@ -71,7 +71,6 @@ template <class T> void cuda_load_hints(const Problem<T>& p, Output<T>& y, Stopw
     out.copy_to(y);
 }
 
-template void cuda_load_hints(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_load_hints(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_load_hints);
 
 } // namespace spmv

@@ -133,7 +133,6 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
     out.copy_to(y);
 }
 
-template void cuda_row_blocks(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_row_blocks(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_row_blocks);
 
 } // namespace spmv

@@ -190,7 +190,6 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     out.copy_to(y);
 }
 
-template void cuda_merge_path(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_merge_path(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_merge_path);
 
 } // namespace spmv

@@ -167,7 +167,6 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     out.copy_to(y);
 }
 
-template void cuda_bins(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_bins(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_bins);
 
 } // namespace spmv

@@ -52,7 +52,6 @@ template <class T> void cuda_dia(const Problem<T>& p, Output<T>& y, Stopwatch& w
     out.copy_to(y);
 }
 
-template void cuda_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_dia);
 
 } // namespace spmv

@@ -33,7 +33,6 @@ template <class T> void cuda_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& w
     out.copy_to(y);
 }
 
-template void cuda_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_hyb);
 
 } // namespace spmv

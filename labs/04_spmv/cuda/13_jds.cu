@@ -52,7 +52,6 @@ template <class T> void cuda_jds(const Problem<T>& p, Output<T>& y, Stopwatch& w
     out.copy_to(y);
 }
 
-template void cuda_jds(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_jds(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_jds);
 
 } // namespace spmv

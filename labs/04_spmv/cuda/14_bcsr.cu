@@ -59,7 +59,6 @@ template <class T> void cuda_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch& 
     out.copy_to(y);
 }
 
-template void cuda_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_bcsr);
 
 } // namespace spmv

@@ -55,9 +55,7 @@ template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, St
     multiply(CUSPARSE_SPMV_CSR_ALG2, p, y, watch);
 }
 
-template void cuda_cusparse_alg1(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_alg1(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_alg2(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_alg2(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cusparse_alg1);
+INSTANTIATE_RUNG(cuda_cusparse_alg2);
 
 } // namespace spmv

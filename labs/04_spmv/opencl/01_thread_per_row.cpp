@@ -28,7 +28,6 @@ template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y,
     out.copy_to(y);
 }
 
-template void opencl_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_thread_per_row);
 
 } // namespace spmv

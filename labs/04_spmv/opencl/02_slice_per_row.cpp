@@ -37,7 +37,6 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
     out.copy_to(y);
 }
 
-template void opencl_slice_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_slice_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_slice_per_row);
 
 } // namespace spmv

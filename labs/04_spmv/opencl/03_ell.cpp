@@ -31,7 +31,6 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_ell(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_ell);
 
 } // namespace spmv

@@ -32,7 +32,6 @@ template <class T> void opencl_dia(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_dia);
 
 } // namespace spmv

@@ -41,7 +41,6 @@ template <class T> void opencl_hyb(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_hyb);
 
 } // namespace spmv

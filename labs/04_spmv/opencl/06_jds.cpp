@@ -33,7 +33,6 @@ template <class T> void opencl_jds(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_jds(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_jds(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_jds);
 
 } // namespace spmv

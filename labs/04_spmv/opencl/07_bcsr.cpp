@@ -34,7 +34,6 @@ template <class T> void opencl_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch
     out.copy_to(y);
 }
 
-template void opencl_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_bcsr);
 
 } // namespace spmv

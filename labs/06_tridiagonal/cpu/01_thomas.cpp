@@ -32,7 +32,6 @@ template <class T> void cpu_thomas(const Problem<T>& p, Output<T>& out, Stopwatc
     watch.time(run, gpulab::poisoning(out, c_new));
 }
 
-template void cpu_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_thomas);
 
 } // namespace tridiagonal

@@ -63,7 +63,6 @@ template <class T> void cpu_cr(const Problem<T>& p, Output<T>& out, Stopwatch& w
     watch.time(run, gpulab::poisoning(out, a, b, c, d));
 }
 
-template void cpu_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_cr);
 
 } // namespace tridiagonal

@@ -61,7 +61,6 @@ template <class T> void cpu_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& 
     watch.time(run, gpulab::poisoning(out, a, b, c, d, new_a, new_b, new_c, new_d));
 }
 
-template void cpu_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_pcr);
 
 } // namespace tridiagonal

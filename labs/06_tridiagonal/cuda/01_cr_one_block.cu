@@ -102,7 +102,6 @@ template <class T> void cuda_cr_one_block(const Problem<T>& p, Output<T>& out, S
     result.copy_to(out); // copy out
 }
 
-template void cuda_cr_one_block(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cr_one_block(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cr_one_block);
 
 } // namespace tridiagonal

@@ -97,7 +97,6 @@ template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& 
     result.copy_to(out);
 }
 
-template void cuda_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cr);
 
 } // namespace tridiagonal

@@ -106,7 +106,6 @@ template <class T> void cuda_pcr(const Problem<T>& p, Output<T>& out, Stopwatch&
     result.copy_to(out);
 }
 
-template void cuda_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_pcr);
 
 } // namespace tridiagonal

@@ -62,7 +62,6 @@ template <class T> void cuda_thomas(const Problem<T>& p, Output<T>& out, Stopwat
     result.copy_to(out);
 }
 
-template void cuda_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thomas);
 
 } // namespace tridiagonal

@@ -73,7 +73,6 @@ template <class T> void cuda_thomas_interleaved(const Problem<T>& p, Output<T>& 
     zero_pivot.copy_to(out.zero_pivot);
 }
 
-template void cuda_thomas_interleaved(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thomas_interleaved(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thomas_interleaved);
 
 } // namespace tridiagonal

@@ -152,7 +152,6 @@ template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwat
     result.copy_to(out);
 }
 
-template void cuda_hybrid(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_hybrid(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_hybrid);
 
 } // namespace tridiagonal

@@ -104,7 +104,6 @@ template <class T> void cuda_registers(const Problem<T>& p, Output<T>& out, Stop
     result.copy_to(out);
 }
 
-template void cuda_registers(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_registers(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_registers);
 
 } // namespace tridiagonal

@@ -201,7 +201,6 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
     result.copy_to(out);
 }
 
-template void cuda_partition(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_partition(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_partition);
 
 } // namespace tridiagonal

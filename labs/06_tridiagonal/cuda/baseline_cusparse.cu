@@ -134,11 +134,8 @@ template <class T> void cuda_cusparse_gtsv_interleaved(const Problem<T>& p, Outp
     std::fill(out.zero_pivot.begin(), out.zero_pivot.end(), no_zero_pivot);
 }
 
-template void cuda_cusparse_gtsv2(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv2(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_gtsv2_nopivot(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv2_nopivot(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_gtsv_interleaved(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv_interleaved(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv2);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv2_nopivot);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv_interleaved);
 
 } // namespace tridiagonal

@@ -27,7 +27,6 @@ template <class T> void opencl_thomas(const Problem<T>& p, Output<T>& out, Stopw
     result.copy_to(out);
 }
 
-template void opencl_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_thomas);
 
 } // namespace tridiagonal

@@ -27,7 +27,6 @@ template <class T> void opencl_cr(const Problem<T>& p, Output<T>& out, Stopwatch
     result.copy_to(out);
 }
 
-template void opencl_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_cr);
 
 } // namespace tridiagonal

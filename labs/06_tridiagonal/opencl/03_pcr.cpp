@@ -36,7 +36,6 @@ template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatc
     result.copy_to(out);
 }
 
-template void opencl_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_pcr);
 
 } // namespace tridiagonal

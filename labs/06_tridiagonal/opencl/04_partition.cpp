@@ -93,7 +93,6 @@ template <class T> void opencl_partition(const Problem<T>& p, Output<T>& out, St
     result.copy_to(out);
 }
 
-template void opencl_partition(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_partition(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_partition);
 
 } // namespace tridiagonal
