@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include "distances.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
-#include "gpulab/report.hpp"
 
 namespace saxpy {
 

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
 #include "operations.hpp"
 #include "studies.hpp"
 

@@ -4,9 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "operations.hpp"
 

@@ -4,10 +4,8 @@
 
 #include "choice.hpp"
 #include "describe.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/terminal.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
 

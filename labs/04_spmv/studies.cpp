@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/rows.hpp"

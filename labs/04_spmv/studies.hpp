@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "spmv.hpp"
 
 namespace spmv {

@@ -6,11 +6,9 @@
 #include <fmt/format.h>
 #include <string>
 
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
 #include "streams.hpp"
 #include "studies.hpp"
 

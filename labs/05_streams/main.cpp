@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include "choice.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "runs.hpp"
 #include "streams.hpp"
 #include "studies.hpp"

@@ -5,9 +5,7 @@
 #include <string>
 
 #include "files.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
 #include "studies.hpp"
 #include "tridiagonal.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "choice.hpp"
 #include "files.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "layouts.hpp"

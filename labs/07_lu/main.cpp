@@ -3,10 +3,7 @@
 /// device, checked by their residuals; or the user's own system from files.
 #include "batch.hpp"
 #include "choice.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "lu.hpp"
 #include "solve.hpp"
 #include "studies.hpp"

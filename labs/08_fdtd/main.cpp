@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "result_files.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"

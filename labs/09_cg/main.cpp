@@ -2,7 +2,6 @@
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
 #include <fmt/format.h>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "judge.hpp"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "judge.hpp"
 #include "program.hpp"

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <iterator>
 
-#include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/generate.hpp"

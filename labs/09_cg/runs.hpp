@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "program.hpp"
 
 namespace cg {

@@ -17,10 +17,8 @@
 // Limit: one block runs on one multiprocessor. All others are idle.
 #include <string>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

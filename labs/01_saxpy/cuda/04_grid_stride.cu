@@ -7,11 +7,8 @@
 // Limit: each thread waits for its two 4-byte loads before it requests the next two: 8 bytes in flight.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

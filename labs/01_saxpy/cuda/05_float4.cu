@@ -10,10 +10,7 @@
 // flight whenever threads start, compute or store. The latency in this law is that of a memory under load, where
 // requests wait for each other; a single load on an idle device returns sooner.
 // Limit: the memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

@@ -14,10 +14,7 @@
 // - __restrict__ promises that c does not overlap a or b. The compiler may then move a load ahead of a store.
 //
 // Limit: the memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

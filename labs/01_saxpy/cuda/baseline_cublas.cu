@@ -2,7 +2,6 @@
 //
 // It computes y = k x + y in place, so b is copied into y before every run; this copy is not timed.
 // It moves the same 12 bytes per element: it reads x and y and writes y.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "saxpy.hpp"

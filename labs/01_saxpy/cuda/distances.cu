@@ -7,10 +7,7 @@
 // Where the second and the third load find their sectors in the L1 cache, the packed layout moves fewer bytes.
 // `--study alignment` measures it.
 #include "distances.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace saxpy {
 

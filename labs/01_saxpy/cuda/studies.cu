@@ -1,11 +1,8 @@
 // The kernels of the studies: SAXPY with a variable block size or stride, and two branches of equal length.
 // (Alfaro Vigo & Rossetto, sections 2.3.1, 2.3.4 and 2.3.6)
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {

@@ -3,11 +3,7 @@
 
 #include <string>
 
-#include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.cl.hpp"
 
 namespace saxpy {

@@ -3,7 +3,6 @@
 // Each element of C in turn: row i of A times column j of B.
 // Limit: the column. Its numbers lie n elements apart, so every step of the inner loop touches another cache line and
 // uses one number of it. The sum is also a single long chain of additions, in which each waits for the one before.
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

@@ -6,7 +6,6 @@
 // core once for each row of C, from whichever cache or memory holds it.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

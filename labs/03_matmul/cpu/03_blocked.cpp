@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

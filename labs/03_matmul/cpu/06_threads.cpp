@@ -8,7 +8,6 @@
 
 #include "blocks.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace matmul {
 

@@ -5,10 +5,8 @@
 // Limit: one multiprocessor works, all others are idle.
 #include <string>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

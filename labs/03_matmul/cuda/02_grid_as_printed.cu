@@ -5,9 +5,7 @@
 // Limit: threadIdx.x is the row index. The threads of a warp are neighbours in threadIdx.x, so half a warp reads 16
 // numbers of A that lie k apart and writes 16 numbers of C that lie n apart. Each access touches 16 sectors of 32 bytes
 // and uses 4 bytes of each.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 

@@ -6,9 +6,7 @@
 // of the two sectors of A; the next steps find the other bytes in a cache.
 // Limit: two loads for each multiply-add. The caches hold many of the numbers, but a multiprocessor carries out far
 // fewer loads than multiply-adds per clock cycle (see the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 

@@ -6,10 +6,8 @@
 // threads of a warp access different words of the same bank.
 // Limit: shared memory. In the compiled loop a multiply-add of a warp costs 1.25 loads from it: one from B's tile, and
 // a quarter of one for A's tile, because one load brings four neighbours.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"

@@ -7,10 +7,8 @@
 // Limit: instructions. The depth is known only at run time. The loop is unrolled 16 times all the same, but it needs a
 // test for depths that 16 does not divide, addresses are computed rather than constant, and four neighbours of A's tile
 // are four loads.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"

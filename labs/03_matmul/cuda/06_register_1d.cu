@@ -7,9 +7,7 @@
 // so its threads read the same word of A's tile, which one access gives to all of them.
 // Limit: waiting. A thread has only 64 multiply-adds between two barriers, and nothing overlaps the loads from global
 // memory. Shared memory alone would allow more (count the loads: question 2 of the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 

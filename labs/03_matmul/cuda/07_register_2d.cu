@@ -12,11 +12,9 @@
 // Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
 // but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
 // overlaps the loads from global memory: the threads wait for every tile.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"

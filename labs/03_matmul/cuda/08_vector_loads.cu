@@ -8,9 +8,7 @@
 // If 4 does not divide the length of the rows, most rows do not begin at a multiple of 16 bytes. Such a matrix is read
 // by single floats.
 // Limit: waiting. All warps of a block wait at each tile until it has arrived from global memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 

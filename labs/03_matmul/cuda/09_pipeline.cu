@@ -24,11 +24,8 @@
 #include <cstddef>
 
 #include "gpulab/cuda/async_copy.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

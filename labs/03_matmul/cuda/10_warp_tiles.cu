@@ -9,10 +9,8 @@
 // Limit: how the blocks fill the device, because nearly all instructions in the loop are multiply-adds now. Blocks that
 // run at the same time are a wave. At n = 4096 the last of four waves is not full. Small products leave multiprocessors
 // without a block, and the others with few warps to work on while one waits (question 7 of the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "warp_tile.cuh"
 

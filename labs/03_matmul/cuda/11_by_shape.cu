@@ -11,12 +11,9 @@
 // takes the cheapest (by_shape.hpp).
 // Limit: the arithmetic units, and shapes for which no choice fills the device evenly.
 #include "by_shape.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "thin.cuh"
 #include "warp_tile.cuh"

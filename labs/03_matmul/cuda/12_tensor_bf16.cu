@@ -21,10 +21,7 @@
 #include <cuda_bf16.h>
 
 #include "bf16.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
 

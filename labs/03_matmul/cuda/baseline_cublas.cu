@@ -6,10 +6,8 @@
 // TF32, a format with a 10-bit mantissa, for the tensor cores. That would be another computation.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

@@ -5,10 +5,8 @@
 #include <algorithm>
 
 #include "bf16.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {

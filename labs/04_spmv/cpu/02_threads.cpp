@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {

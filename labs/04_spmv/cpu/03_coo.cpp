@@ -5,7 +5,6 @@
 // have to share y: cuda_coo shows what that takes.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

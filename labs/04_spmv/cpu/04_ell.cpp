@@ -7,7 +7,6 @@
 // such a matrix is refused.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -5,7 +5,6 @@
 // solvers and the product with the transposed matrix, for which it does what CSR does here.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

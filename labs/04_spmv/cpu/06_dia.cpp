@@ -7,7 +7,6 @@
 // the others costs a whole diagonal, and a matrix with random columns is refused.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -5,7 +5,6 @@
 // Limit: what limits its two parts: y is read and written for every slot, and for every entry of the rest.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

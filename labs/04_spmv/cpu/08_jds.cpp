@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -3,7 +3,6 @@
 // Changed: one column is stored for four elements, and a block's two elements of x serve two rows. Matrices whose
 // unknowns come in groups, such as the directions in which a mass can move, consist of such blocks.
 // Limit: the padding. A block with a single entry stores three zeros. They are multiplied, so x must be finite.
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -7,8 +7,6 @@
 // its longest row is done.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

@@ -11,8 +11,6 @@
 // Limit: in rows shorter than 32 most lanes have no entry. Each halving step goes through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

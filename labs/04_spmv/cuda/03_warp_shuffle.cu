@@ -5,8 +5,6 @@
 // Limit: in rows shorter than 32 most lanes still have no entry.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

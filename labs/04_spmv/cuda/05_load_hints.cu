@@ -17,8 +17,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

@@ -13,8 +13,6 @@
 // before it.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "streaming.cuh"
 
 namespace spmv {

@@ -30,8 +30,6 @@
 // uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

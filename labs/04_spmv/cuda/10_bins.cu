@@ -31,7 +31,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "streaming.cuh"
 
 namespace spmv {

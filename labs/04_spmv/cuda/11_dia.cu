@@ -6,10 +6,7 @@
 // Limit: the padding, which is read and multiplied, too; so x must be finite. A matrix with random columns has an entry
 // on nearly every diagonal, and is refused.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -5,9 +5,7 @@
 // run in order, so the second kernel finds what the first has written.
 // Limit: the padding of the rows that are shorter than the ELL part, and the atomic additions of the COO part.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"

@@ -4,10 +4,7 @@
 // the rows of a warp are about equally long, so there is no padding to read and hardly any thread waits for another.
 // Limit: the longest row is the work of one thread. y is written in the order of the sorted rows, which is scattered,
 // and rows that were neighbours no longer share elements of x.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -5,10 +5,7 @@
 // Limit: loads a row of blocks apart, as in rung 1; the padding, which is read and multiplied, too. So x must be
 // finite. A block with a single entry stores three zeros.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -5,7 +5,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/cusparse.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 

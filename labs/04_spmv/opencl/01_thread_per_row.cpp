@@ -3,11 +3,7 @@
 // Limit: neighbouring items read entries that lie a row apart, so their loads are not coalesced on a GPU. On a CPU
 // device each item reads its row from front to back, which suits the caches.
 #include "01_thread_per_row.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {

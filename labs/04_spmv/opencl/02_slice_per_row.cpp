@@ -8,11 +8,7 @@
 #include <bit>
 
 #include "02_slice_per_row.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {

@@ -4,11 +4,7 @@
 // neighbouring items read neighbouring entries.
 // Limit: the padding, which is read too. A matrix with a few long rows is refused.
 #include "03_ell.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -4,11 +4,7 @@
 // of x: nothing is gathered.
 // Limit: the padding, which is read and multiplied, too. A matrix with random columns is refused.
 #include "04_dia.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -6,11 +6,7 @@
 // Limit: that one item, where a row is long; and the padding that remains.
 #include "03_ell.cl.hpp"
 #include "05_hyb.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

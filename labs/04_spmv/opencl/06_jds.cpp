@@ -5,11 +5,7 @@
 // Limit: the longest row is the work of one item. y is written in the order of the sorted rows, which is scattered, and
 // rows that were neighbours no longer share elements of x.
 #include "06_jds.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

@@ -4,11 +4,7 @@
 // neighbouring values and two neighbouring elements of x.
 // Limit: loads a row of blocks apart, as in rung 1; the padding, which is read and multiplied, too.
 #include "07_bcsr.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 

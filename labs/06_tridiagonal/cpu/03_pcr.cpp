@@ -5,7 +5,6 @@
 // substitution. All equations change in the same step, so the new ones are written to other arrays.
 // As in cpu_cr, a neighbour outside the system is left out; the printed program takes the last row instead.
 // Limit: n log2 n reductions where CR does n reductions and n substitutions. On a CPU nothing makes up for that.
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {

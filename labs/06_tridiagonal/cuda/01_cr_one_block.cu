@@ -16,7 +16,6 @@
 // Limit: one block occupies one multiprocessor; and in each step half of the active threads become idle.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 

@@ -9,8 +9,6 @@
 // Limit: n log2 n reductions, each with two divisions, where Thomas has n of them. And n threads must fit in a block.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 

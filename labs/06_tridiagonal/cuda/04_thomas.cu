@@ -6,8 +6,6 @@
 // sectors of 32 bytes, where eight would hold 32 neighbouring doubles. And a single system has a single thread.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 

@@ -8,8 +8,6 @@
 // and d', the way up reads them again.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "transpose.cuh"
 
 namespace tridiagonal {

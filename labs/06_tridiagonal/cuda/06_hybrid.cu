@@ -20,7 +20,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 

@@ -18,8 +18,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "warp_run.cuh"
 
 namespace tridiagonal {

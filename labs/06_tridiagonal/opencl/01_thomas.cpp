@@ -3,9 +3,7 @@
 // Limit: on a GPU neighbouring items read numbers that lie n apart, so their loads do not coalesce; on a CPU device
 // each core walks through its systems, which is the natural order there. A single system has a single item.
 #include "01_thomas.cl.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {

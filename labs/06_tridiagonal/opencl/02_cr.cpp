@@ -5,7 +5,6 @@
 // On a CPU device a barrier costs a loop over all items, and local memory is ordinary memory, copied for nothing.
 #include "02_cr.cl.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {

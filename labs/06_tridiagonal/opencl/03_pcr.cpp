@@ -8,7 +8,6 @@
 
 #include "03_pcr.cl.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "04_partition.cl.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {

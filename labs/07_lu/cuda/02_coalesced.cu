@@ -6,7 +6,6 @@
 // Limit: the whole submatrix passes through global memory in each step; for small ones, two launches per column.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 

@@ -9,7 +9,6 @@
 // Limit: memory, as before; and one warp per block, so that few loads are in flight.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 

@@ -12,7 +12,6 @@
 
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 #include "studies.hpp"
 

@@ -32,7 +32,6 @@
 #include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {

@@ -20,7 +20,6 @@
 #include "device_factors.hpp"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 #include "studies.hpp"
 

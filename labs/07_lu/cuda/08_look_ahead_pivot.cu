@@ -17,7 +17,6 @@
 
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {

@@ -11,7 +11,6 @@
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 

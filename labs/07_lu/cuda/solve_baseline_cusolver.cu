@@ -1,8 +1,6 @@
 // Baseline of the solvers: the vendor's library, Dgetrs, with the factors and right-hand sides column by column.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cusolver.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "transpose.hpp"
 

@@ -7,10 +7,7 @@
 // factors are read once for every 64 right-hand sides.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "solve_steps.hpp"
 #include "steps.hpp"

@@ -3,10 +3,7 @@
 // Changed: after the first solution X, the residual R = B - A X is computed, with its rows in the order of P A. Then
 // A D = R is solved with the same factors, and D is added to X. Everything stays on the device.
 // Limit: three passes over n x n numbers, twice the factors and once A; the launches of two solutions.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "solve_steps.hpp"
 #include "steps.hpp"

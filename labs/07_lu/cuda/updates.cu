@@ -1,9 +1,7 @@
 // The update of one panel alone, for the study called update: the products of cuda_blocked_pivot and cuda_tensor_pivot,
 // and that of the vendor's library.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "steps.hpp"
 #include "studies.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "fdtd.hpp"
 #include "fields.hpp"
-#include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
 
 namespace fdtd {
