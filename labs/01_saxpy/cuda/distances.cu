@@ -33,12 +33,10 @@ void distances(Point from, const std::vector<AnyPoint>& points, Distances& d, gp
     gpulab::DeviceBuffer<float> out(points.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(points.size(), threads);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(d);
 }
 

@@ -30,14 +30,12 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(most, "m").tile(most, "n");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return; // a block of no threads is an error
-            const dim3 threads(p.n, p.m);
-            one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return; // a block of no threads is an error
+        const dim3 threads(p.n, p.m);
+        one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -28,15 +28,13 @@ template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, 
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(16, "m").tile(16, "n").tile(max_blocks_y * 16, "n");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 threads(16, 16);
-            const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
-            grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(16, 16);
+        const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
+        grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -48,16 +48,13 @@ template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(TILE, "m").tile(TILE, "k").tile(TILE, "n").tile(max_blocks_y * TILE, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 threads(TILE, TILE);
-            const dim3 blocks = tile_grid(p.n, TILE, p.m, TILE);
-            shared_static_kernel<T, TILE>
-                <<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(TILE, TILE);
+        const dim3 blocks = tile_grid(p.n, TILE, p.m, TILE);
+        shared_static_kernel<T, TILE><<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

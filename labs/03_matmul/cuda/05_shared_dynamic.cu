@@ -49,16 +49,14 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
     watch.tile(tile.rows, "m").tile(tile.depth, "k").tile(tile.columns, "n");
     watch.tile(max_blocks_y * tile.rows, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
-            const dim3 threads(tile.columns, tile.rows);
-            shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
-                                                                       tile.depth);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
+        const dim3 threads(tile.columns, tile.rows);
+        shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
+                                                                   tile.depth);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -33,13 +33,11 @@ template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, S
     constexpr unsigned threads = 128;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads);
     watch.tile(threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) { // only this is kernel time
-            thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                                  a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) { // only this is kernel time
+        thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                              a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
 
     out.copy_to(y); // copy out
 }

@@ -52,13 +52,11 @@ template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stop
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, warp_shared_threads / 32);
     watch.tile(warp_shared_threads / 32, "rows");
     watch.tile(32, "row length");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(
-                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(a.row_start.data(), a.column.data(),
+                                                                       a.value.data(), a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -32,13 +32,11 @@ template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Sto
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads / 32);
     watch.tile(threads / 32, "rows");
     watch.tile(32, "row length");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                                a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                            a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

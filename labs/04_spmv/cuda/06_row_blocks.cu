@@ -121,13 +121,11 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
     watch.tile(tile, "nnz");
     watch.tile(searches * std::size_t{tile}, "nnz");
     watch.tile(threads, "rows"); // that a block adds up at a time
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
-                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
+            a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

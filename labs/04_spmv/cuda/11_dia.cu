@@ -39,13 +39,11 @@ template <class T> void cuda_dia(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(dia_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            dia_kernel<<<gpulab::grid_size(a.rows, dia_threads), dia_threads, 0, stream>>>(
-                offset.data(), value.data(), x.data(), out.data(), a.rows, a.columns, static_cast<int>(offset.size()));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        dia_kernel<<<gpulab::grid_size(a.rows, dia_threads), dia_threads, 0, stream>>>(
+            offset.data(), value.data(), x.data(), out.data(), a.rows, a.columns, static_cast<int>(offset.size()));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -21,13 +21,11 @@ template <class T> void cuda_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& w
     watch.tile(ell_threads, "rows");
     watch.tile(32, "nnz"); // that a warp of the COO part adds up by row
     watch.tile(coo_threads, "nnz");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            ell_product(ell_column, ell_value, x, out, a.ell.width, stream);
-            if (value.size() > 0) add_coo_product(row, column, value, x, out, stream);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        ell_product(ell_column, ell_value, x, out, a.ell.width, stream);
+        if (value.size() > 0) add_coo_product(row, column, value, x, out, stream);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

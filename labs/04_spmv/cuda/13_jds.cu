@@ -39,13 +39,11 @@ template <class T> void cuda_jds(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(jds_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            jds_kernel<<<gpulab::grid_size(a.rows, jds_threads), jds_threads, 0, stream>>>(
-                row.data(), start.data(), column.data(), value.data(), x.data(), out.data(), a.rows, start.size() - 1);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        jds_kernel<<<gpulab::grid_size(a.rows, jds_threads), jds_threads, 0, stream>>>(
+            row.data(), start.data(), column.data(), value.data(), x.data(), out.data(), a.rows, start.size() - 1);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -45,14 +45,12 @@ template <class T> void cuda_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch& 
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(bcsr_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            bcsr_kernel<<<gpulab::grid_size(a.rows, bcsr_threads), bcsr_threads, 0, stream>>>(
-                block_start.data(), block_column.data(), reinterpret_cast<const Pair<T>*>(value.data()), x.data(),
-                out.data(), a.rows, a.columns);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        bcsr_kernel<<<gpulab::grid_size(a.rows, bcsr_threads), bcsr_threads, 0, stream>>>(
+            block_start.data(), block_column.data(), reinterpret_cast<const Pair<T>*>(value.data()), x.data(),
+            out.data(), a.rows, a.columns);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -33,14 +33,12 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
     CUSPARSE_CHECK(
         cusparseSpMV_preprocess(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
     CUDA_CHECK(cudaDeviceSynchronize());
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSPARSE_CHECK(cusparseSetStream(handle, stream));
-            CUSPARSE_CHECK(
-                cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        CUSPARSE_CHECK(cusparseSetStream(handle, stream));
+        CUSPARSE_CHECK(
+            cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

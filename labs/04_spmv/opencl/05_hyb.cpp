@@ -27,13 +27,11 @@ template <class T> void opencl_hyb(const Problem<T>& p, Output<T>& y, Stopwatch&
     constexpr std::size_t local = 128;
     watch.tile(local, "rows");
     watch.tile(local, "nnz");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            gpulab::enqueue(queue, multiply_ell, gpulab::global_size(rows, local), local, events.add());
-            if (entries > 0) gpulab::enqueue(queue, add_coo, gpulab::global_size(entries, local), local, events.add());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        gpulab::enqueue(queue, multiply_ell, gpulab::global_size(rows, local), local, events.add());
+        if (entries > 0) gpulab::enqueue(queue, add_coo, gpulab::global_size(entries, local), local, events.add());
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -86,13 +86,11 @@ template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& 
 
     watch.tile(cr_threads, "unknowns"); // one round of loads; twice as many: one equation per thread in the first step
     watch.tile(2 * cr_threads, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            cr_kernel<<<in.systems, cr_threads, shared_bytes, stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        cr_kernel<<<in.systems, cr_threads, shared_bytes, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
+                                                                    result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

@@ -94,13 +94,11 @@ template <class T> void cuda_pcr(const Problem<T>& p, Output<T>& out, Stopwatch&
     const auto threads = static_cast<unsigned>(gpulab::round_up(p.n, 32));
     watch.tile(32, "unknowns");
     watch.tile(pcr_most, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            pcr_kernel<<<in.systems, threads, 4 * in.n * sizeof(T), stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        pcr_kernel<<<in.systems, threads, 4 * in.n * sizeof(T), stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

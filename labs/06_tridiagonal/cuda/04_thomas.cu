@@ -49,14 +49,12 @@ template <class T> void cuda_thomas(const Problem<T>& p, Output<T>& out, Stopwat
 
     const unsigned blocks = gpulab::grid_size(p.systems, thomas_threads);
     watch.tile(thomas_threads, "systems");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            thomas_kernel<<<blocks, thomas_threads, 0, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
-                                                                 c_new.data(), result.x.data(),
-                                                                 result.zero_pivot.data(), in.n, in.systems);
-        },
-        gpulab::poisoning(result, c_new));
+    const auto launch = [&](cudaStream_t stream) {
+        thomas_kernel<<<blocks, thomas_threads, 0, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
+                                                             c_new.data(), result.x.data(), result.zero_pivot.data(),
+                                                             in.n, in.systems);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, c_new));
     result.copy_to(out);
 }
 

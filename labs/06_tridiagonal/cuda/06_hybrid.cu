@@ -141,13 +141,11 @@ template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwat
 
     watch.tile(hybrid_threads, "unknowns");
     watch.tile(2 * hybrid_threads, "unknowns"); // from 258 on CR takes a second step
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            hybrid_kernel<<<in.systems, hybrid_threads, shared_bytes, stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        hybrid_kernel<<<in.systems, hybrid_threads, shared_bytes, stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 
