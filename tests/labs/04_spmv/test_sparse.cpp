@@ -207,15 +207,15 @@ TEMPLATE_TEST_CASE("the bytes of a format are known before the conversion", "", 
     for (const auto& c : spmv::testing::all_cases<TestType>()) {
         INFO(c.name);
         const spmv::FormatBytes bytes = spmv::format_bytes(c.matrix);
-        CHECK(bytes.csr == static_cast<double>(c.matrix.bytes()));
-        CHECK(bytes.coo == static_cast<double>(gpulab::to_coo(c.matrix).bytes()));
-        CHECK(bytes.csc == static_cast<double>(gpulab::to_csc(c.matrix).bytes()));
-        CHECK(bytes.hyb == static_cast<double>(gpulab::to_hyb(c.matrix).bytes()));
-        CHECK(bytes.jds == static_cast<double>(gpulab::to_jds(c.matrix).bytes()));
-        CHECK(bytes.bcsr == static_cast<double>(gpulab::to_bcsr(c.matrix).bytes()));
+        CHECK(bytes.of("csr") == static_cast<double>(c.matrix.bytes()));
+        CHECK(bytes.of("coo") == static_cast<double>(gpulab::to_coo(c.matrix).bytes()));
+        CHECK(bytes.of("csc") == static_cast<double>(gpulab::to_csc(c.matrix).bytes()));
+        CHECK(bytes.of("hyb") == static_cast<double>(gpulab::to_hyb(c.matrix).bytes()));
+        CHECK(bytes.of("jds") == static_cast<double>(gpulab::to_jds(c.matrix).bytes()));
+        CHECK(bytes.of("bcsr") == static_cast<double>(gpulab::to_bcsr(c.matrix).bytes()));
         if (c.matrix.rows > 1000 || c.matrix.columns > 1000) continue; // ELL and DIA might be refused
-        CHECK(bytes.ell == static_cast<double>(gpulab::to_ell(c.matrix).bytes()));
-        CHECK(bytes.dia == static_cast<double>(gpulab::to_dia(c.matrix).bytes()));
+        CHECK(bytes.of("ell") == static_cast<double>(gpulab::to_ell(c.matrix).bytes()));
+        CHECK(bytes.of("dia") == static_cast<double>(gpulab::to_dia(c.matrix).bytes()));
     }
 }
 
