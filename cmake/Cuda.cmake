@@ -29,6 +29,7 @@ if(GPULAB_CUDA)
                 set(CMAKE_CUDA_ARCHITECTURES 80 CACHE STRING "CUDA architectures")
             endif()
         endif()
+        set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # so that the emulator can take its place
         enable_language(CUDA)
         gpulab_without_other_gcc(CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS GPULAB_CUDA_NEEDED)

@@ -30,6 +30,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/Compile.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/AddLab.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/AddLabTest.cmake)
 
+if(GPULAB_WITH_CUDA AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT TARGET cuda_emulator
+   AND EXISTS ${GPULAB_ROOT}/emulator)
+    add_subdirectory(${GPULAB_ROOT}/emulator ${CMAKE_BINARY_DIR}/cuda_emulator) # runs CUDA without a GPU
+endif()
 if(NOT TARGET gpulab_common)
     add_subdirectory(${GPULAB_ROOT}/common ${CMAKE_BINARY_DIR}/common)
     if(GPULAB_WITH_OPENCL)

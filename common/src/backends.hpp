@@ -24,6 +24,8 @@ struct Found {
 };
 
 Found find_cuda_devices();
+/// See emulated.cpp.
+void choose_cuda_runtime();
 void use_cuda_device(const Device& device);
 double measure_cuda_copy(const Device& device);                        // GB/s
 double measure_cuda_arithmetic(const Device& device, Arithmetic kind); // GFLOP/s

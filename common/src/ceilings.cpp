@@ -127,6 +127,8 @@ const Ceilings& ceilings(const Device& device, Arithmetic arithmetic) {
     static detail::KeptCeilings kept(
         [](const Device& d) { return detail::measures_of(d.backend).copy(d); },
         [](const Device& d, Arithmetic kind) { return detail::measures_of(d.backend).arithmetic(d, kind); });
+    static const Ceilings none;
+    if (device.emulated) return none;
     use(device);
     return kept.of(device, arithmetic);
 }

@@ -39,6 +39,7 @@ void delay(cudaStream_t stream, int ms) {
 namespace detail {
 
 Found find_cuda_devices() {
+    choose_cuda_runtime();
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorInsufficientDriver) return {{}, "no NVIDIA driver, or one older than this CUDA runtime"};
@@ -57,6 +58,8 @@ Found find_cuda_devices() {
         device.compute_units = p.multiProcessorCount;
         device.compute_capability = 10 * p.major + p.minor;
         device.cooperative_launch = p.cooperativeLaunch != 0;
+        device.emulated = device.name == "CUDA emulator";
+        if (device.emulated) device.platform = "no GPU: results and counts, no times";
         found.devices.push_back(device);
     }
     return found;

@@ -55,7 +55,11 @@ const detail::Found& found(Backend backend) {
 
 } // namespace
 
-std::string Device::id() const { return std::string(name_of(backend)) + ":" + std::to_string(index); }
+std::string Device::id() const {
+    const std::string place = std::string(name_of(backend)) + ":";
+    if (!emulated) return place + std::to_string(index);
+    return place + "emulated" + (index == 0 ? "" : ":" + std::to_string(index));
+}
 
 bool Device::is_meant_by(std::string requested) const {
     const auto lower = [](std::string text) {

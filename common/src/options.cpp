@@ -107,6 +107,14 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
     });
 }
 
+void Options::small(const std::string& name, std::size_t& value, std::size_t in_emulator) {
+    when_emulated_.push_back([=, this, &value] {
+        if (given(name)) return;
+        value = in_emulator;
+        fmt::print("In the emulator {} is {} unless given.\n", name, in_emulator);
+    });
+}
+
 void Options::number(const std::string& name, double& value, double least, double most, const std::string& help) {
     lab_options_.push_back(name);
     auto text = std::make_shared<std::string>();
@@ -308,10 +316,13 @@ bool Options::parse(int argc, const char* const* argv) {
             throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
     }
+    if (emulated())
+        for (const auto& make_small : when_emulated_) make_small();
     return true;
 }
 
 Stopwatch Options::stopwatch() const {
+    if (emulated()) return Stopwatch(0, repeat_ > 0 ? repeat_ : 1); // it has no times
     // Without --repeat, twenty runs or two seconds, whichever is over first.
     return repeat_ > 0 ? Stopwatch(warmup_, repeat_, 0, flush_l2_) : Stopwatch(warmup_, 20, 2.0, flush_l2_);
 }
@@ -336,8 +347,26 @@ bool Options::named(Backend backend) const {
            std::any_of(chosen_devices_.begin(), chosen_devices_.end(), is_its_name);
 }
 
+std::string Options::why_no_devices(Backend backend) const {
+    const std::vector<Device>& found = gpulab::devices(backend);
+    if (found.empty()) return gpulab::why_no_devices(backend);
+    const auto is_cuda = [&](const std::string& name) {
+        return std::ranges::any_of(variants_,
+                                   [&](const auto& v) { return v.name == name && v.backend == Backend::cuda; });
+    };
+    const bool asked = contains(chosen_backends_, name_of(backend)) || !chosen_devices_.empty() ||
+                       (!chosen_variants_.empty() && std::ranges::all_of(chosen_variants_, is_cuda));
+    if (asked || !std::ranges::all_of(found, &Device::emulated)) return "";
+    return "no NVIDIA GPU; --backend cuda runs it in the emulator";
+}
+
+bool Options::emulated() const {
+    return wants_any(Backend::cuda) && std::ranges::any_of(devices(Backend::cuda), &Device::emulated);
+}
+
 std::vector<Device> Options::devices(Backend backend) const {
     if (!chosen_backends_.empty() && !contains(chosen_backends_, name_of(backend))) return {};
+    if (!why_no_devices(backend).empty()) return {};
     std::vector<Device> chosen;
     for (const Device& device : gpulab::devices(backend)) {
         const bool wanted = chosen_devices_.empty() ||

@@ -19,7 +19,8 @@ void set(Json& object, const Parameter& p) {
 }
 
 bool is_judged(const Result& r) { return r.status != Result::Status::skipped; }
-bool is_timed(const Result& r) { return is_judged(r) && r.kernel.repeats > 0; }
+bool has_run(const Result& r) { return is_judged(r) && r.kernel.repeats > 0; }
+bool is_timed(const Result& r) { return has_run(r) && !r.device.emulated; }
 
 Json json_of(const Device& device, const Ceilings& c) {
     return {{"id", device.id()},
@@ -46,8 +47,8 @@ Json json_of(const Result& r) {
         timed ? Json{{"median", r.kernel.median}, {"min", r.kernel.min}, {"max", r.kernel.max}} : Json(nullptr);
     v["repeats"] = r.kernel.repeats;
     v["total_ms"] = or_null(r.total_ms, r.total_ms > 0);
-    v["bytes"] = or_null(r.work.bytes, timed);
-    v["flops"] = or_null(r.work.flops, timed);
+    v["bytes"] = or_null(r.work.bytes, has_run(r));
+    v["flops"] = or_null(r.work.flops, has_run(r));
     v["gb_per_s"] = or_null(r.gb_per_s(), timed);
     v["gflop_per_s"] = or_null(r.gflop_per_s(), timed);
     v["percent_of_ceiling"] = or_null(r.percent, timed && r.percent > 0);

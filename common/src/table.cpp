@@ -68,7 +68,7 @@ std::string shown(const Parameter& p) {
 Table::Table(const Parameters& problem, const Work& work, const std::vector<NamedColumn>& named, bool with_device,
              const Terminal& terminal)
     : terminal_(terminal), with_device_(with_device) {
-    const auto timed = [](const Result& r) { return r.kernel.repeats > 0; };
+    const auto timed = [](const Result& r) { return r.kernel.repeats > 0 && !r.device.emulated; };
     // What a row can do without leaves first: the error of a right result, the rate that is not the bound, ...
     const int flops_leave = work.arithmetic == Arithmetic::none ? 2 : 20;
     const int bytes_leave = work.arithmetic == Arithmetic::none ? 20 : 2;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import sys
 import types
@@ -13,8 +14,10 @@ sys.path.insert(0, str(ROOT / "tools/explain"))
 import launches  # noqa: E402
 import machine_code  # noqa: E402
 import occupancy  # noqa: E402
+import report  # noqa: E402
 import resources  # noqa: E402
-from command import refusing  # noqa: E402
+import run as explain_run  # noqa: E402
+from command import Parser, refusing, write  # noqa: E402
 
 FORMULA = ROOT / "tools/explain/occupancy.py"
 
@@ -256,9 +259,20 @@ def lab(scratch):
     return scratch
 
 
+def resources_of(root, build, lab, words):
+    parser = Parser()
+    for name in ("--variant", "--json"):
+        parser.add_argument(name)
+    resources.add_options(parser)
+    options = parser.parse_args(words)
+    found = resources.explain(root, build, lab, options)
+    if options.json:
+        write(options.json, json.dumps(found))
+
+
 def explain(lab, capsys, *arguments):
     """The exit code, what was printed, and the calls of the toolkit."""
-    code = refusing(resources.explain, lab, lab / "build", "a", list(map(str, arguments)))
+    code = refusing(resources_of, lab, lab / "build", "a", list(map(str, arguments)))
     called = (lab / "called").read_text() if (lab / "called").exists() else ""
     (lab / "called").unlink(missing_ok=True)
     return code, capsys.readouterr(), called
@@ -361,8 +375,28 @@ def test_a_real_object_of_the_build_is_read(capsys):
         pytest.skip("lab 01 was not built with CUDA")
     if not resources.Toolkit(ROOT, resources.pathlib.Path(build)).cuobjdump:
         pytest.skip("no cuobjdump (./lab setup --cuda)")
-    assert refusing(resources.explain, ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
+    assert refusing(resources_of, ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
     message = capsys.readouterr().out
     kernel, code = [line.split() for line in message.splitlines() if line.startswith("  vectorised_kernel")]
     assert 16 <= int(kernel[1]) <= 64 and kernel[2:6] == ["0", "0", "0", "256"], message
     assert code[-2].endswith("x16"), "16 bytes per load"
+
+
+def core_twins():
+    for path in sorted((ROOT / "docs/results/counts/ncu").glob("*.json")):
+        for row in json.loads(path.read_text())["variants"]:
+            yield pytest.param(path.stem, row["twin"], row["options"].split(), row["sums"], id=f"{path.stem}-{row['twin']}")
+
+
+@pytest.mark.parametrize("lab_name, twin, options, counted", core_twins())
+def test_the_emulator_counts_what_an_H100_counts(lab_name, twin, options, counted):
+    """Requests, sectors, passes, bank conflicts, warps and launches of the Core rungs (tools/counts --ncu), to the last one."""
+    build = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
+    built = (build / "bin" / lab_name).is_file() and explain_run.has_emulator(build)
+    if not built or twin not in explain_run.variants(build / "bin" / lab_name, "cuda"):
+        pytest.skip(f"{lab_name} was not built with CUDA and its emulator")
+    launches_of_twin, outcome = explain_run.launches(ROOT, build, lab_name, twin, options)
+    assert outcome["status"] == "passed", outcome
+    sums = report.explained(twin, options, 32, launches_of_twin).sums
+    names = ("global_requests", "global_sectors", "local_passes", "conflicts", "warps", "launches")
+    assert {name: sums[name] for name in names} == {name: counted[name] for name in names}

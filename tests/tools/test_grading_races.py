@@ -31,6 +31,12 @@ def race(first, second, kind="Read-write", address="local memory address 0x10000
     return f"{kind} data race at {address}\n\tKernel: f\n\t\n{''.join(sides)}\n"
 
 
+def in_cuda(report):
+    """The same as the CUDA emulator tells it."""
+    report = re.sub(r"Global\S+ Local(\S+) Group", r"Thread\1 Block", report)
+    return report.replace("Kernel: f\n", "Kernel: f<float>\n")
+
+
 LOAD, STORE = "%4 = load float, float addrspace(3)* %x, align 4, !dbg !9", "store float %4, float addrspace(3)* %x, align 4, !dbg !8"
 WRITES = ("(5,0,0)", "(2,0,0)", STORE, 4, 24, "f.cl")
 READS = ("(4,0,0)", "(2,0,0)", LOAD, 5, 14, "f.cl")
@@ -60,6 +66,16 @@ READS = ("(4,0,0)", "(2,0,0)", LOAD, 5, 14, "f.cl")
     (race(READS, ("(4,0,0)", "(2,0,0)", LOAD, 5, 1, "f.cl")), "", ""),
     (race(WRITES, READS).replace("Second entity: Global(0,0,0) Local(4,0,0) ", "Second entity: "), "", ""),
     (race(WRITES, READS).replace("\tAt line 4 (column 24) of f.cl:\n", "\tDebugging information not available.\n"), "", ""),
+    (in_cuda(race(("(5,0,0)", "(2,0,0)", "st.shared.f32 [%r1], %f2", 4, 5, "f.cu"), ("(4,0,0)", "(2,0,0)", "ld.shared.v2.f32 {%f1, %f2}, [%r1]", 5, 5, "f.cu"),
+                  address="shared memory address 0x1000000000014")),
+     "thread 5 of block 2 writes the element at byte 20 of shared memory at line 4 of f.cu while thread 4 of the same block reads it at line 5 of f.cu: "
+     "no barrier stands between", "a thread writes an element of shared memory at line 4 of f.cu while its neighbour reads it at line 5 of f.cu: "),
+    (in_cuda(race(("(0,0,0)", "(7,0,0)", "st.global.f64 [%rd1], %fd2", 6, 5, "f.cu"), ("(0,0,0)", "(8,0,0)", "atom.global.add.f64 %fd1, [%rd1], %fd2", 6, 5, "f.cu"),
+                  "Write-write", "global memory address 0x200000000001d")),
+     "thread 0 of block 7 writes the element at byte 24 of global memory at line 6 of f.cu while thread 0 of block 8 writes it at line 6 of f.cu: "
+     "blocks do not wait for each other", "a thread writes an element of global memory at line 6 of f.cu while another one of another block writes it "),
+    ("Uninitialized value of size 4 read from shared memory address 0x1000000000004\n\tKernel: f\n\tEntity: Thread(1,0,0) Block(0,0,0)\n"
+     "\t  ld.shared.f32 %f1, [%r1]\n\tAt line 7 (column 5) of f.cu:\n", "a thread uses at line 7 what nobody has written so far", "a thread uses at line 7 "),
     ("Invalid read of size 4 at global memory address 0x3000000000004\n\tKernel: f\n", "", ""),
     ("", "", ""),
 ], ids=itertools.count())

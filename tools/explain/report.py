@@ -5,6 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# What OpenCL calls a local memory, a work-group and a work-item.
+OPENCL = {"local": "local", "group": "work-group", "item": "work-item"}
+CUDA = {"local": "shared", "group": "block", "item": "thread"}
 COUNTED = ("requests", "lanes", "splits", "bytes", "sectors", "min_sectors", "passes", "min_passes", "same")
 
 
@@ -14,15 +17,20 @@ class Line:
     file: str
     line: int
     kind: str  # load, store, atomic or branch
-    space: str  # of memory: global, constant or local; of a branch: ""
+    space: str  # of memory: global, constant, and local (shared in CUDA); of a branch: ""
     width: int = 0  # bytes for one lane
     counts: Counter = field(default_factory=Counter)
     worst: list = field(default_factory=list)  # lanes and addresses of the request furthest from the least
     excess: int = -1  # of that request
+    joined: int = 1  # so many loads of the source count as one, because ptxas makes one of them
 
     @property
     def what(self):
         return f"{self.space} {self.kind}".strip()
+
+    @property
+    def banked(self):
+        return self.space in ("local", "shared")
 
     def mean(self, name):
         return self.counts[name] / self.counts["requests"]
@@ -38,12 +46,19 @@ class Explained:
     launches: list
     sums: Counter
 
+    @property
+    def words(self):
+        return CUDA if self.variant.startswith("cuda_") else OPENCL
+
 
 def explained(variant, options, warp, launches):
     lines, sums = {}, Counter()
     for launch in launches:
         for name in ("groups", "warps", "barriers", "idle"):
             sums[name] += launch[name]
+        for name in ("instructions", "thread_instructions"):
+            if name in launch:
+                sums[name] += launch[name]
         sums["launches"] += 1
         sums["items"] += launch["items"][0] * launch["items"][1] * launch["items"][2]
         for site in launch["sites"]:
@@ -53,6 +68,7 @@ def explained(variant, options, warp, launches):
             for name in COUNTED:
                 line.counts[name] += site[name]
             line.width = max(line.width, site["width"])
+            line.joined = max(line.joined, site.get("joined", 1))
             excess = site["excess"]
             if excess > line.excess:
                 line.excess, line.worst = excess, site["worst"]
@@ -60,9 +76,12 @@ def explained(variant, options, warp, launches):
                 sums["branches"] += site["requests"]
                 sums["splits"] += site["splits"]
             else:
-                part = "local" if space == "local" else "global"
+                part = ("local" if space in ("local", "shared") else
+                        "constant" if space == "constant" and variant.startswith("cuda_") else "global")
                 for name in COUNTED:
                     sums[f"{part}_{name}"] += site[name]
+                if "conflicts" in site:
+                    sums["conflicts"] += site["conflicts"]
     return Explained(variant, options, warp, sorted(lines.values(), key=lambda l: (l.file, l.line, l.kind, l.space)), launches, sums)
 
 
@@ -85,8 +104,8 @@ def cells(line):
     if line.kind == "branch":
         return [f"{line.counts['requests']:,}", f"{line.mean('lanes'):.1f}", f"splits {line.counts['splits']:,}", ""]
     pair = lambda name: f"{line.mean(name):.1f} ({line.mean('min_' + name):.1f})"
-    return [f"{line.counts['requests']:,}", f"{line.mean('lanes'):.1f}", "" if line.space == "local" else pair("sectors"),
-            pair("passes") if line.space == "local" else ""]
+    return [f"{line.counts['requests']:,}", f"{line.mean('lanes'):.1f}", "" if line.banked else pair("sectors"),
+            pair("passes") if line.banked else ""]
 
 
 def table(root, one, width=110):
@@ -111,18 +130,21 @@ def table(root, one, width=110):
 
 def summary(one):
     """What the whole run did, in a few sentences."""
-    s = one.sums
-    printed = [f"{s['launches']} launch{'es' if s['launches'] > 1 else ''}, {s['groups']:,} work-groups, {s['warps']:,} warps; "
-            f"barriers per work-group: {s['barriers'] / max(1, s['groups']):.3g}"]
+    s, words = one.sums, one.words
+    printed = [f"{s['launches']} launch{'es' if s['launches'] > 1 else ''}, {s['groups']:,} {words['group']}s, {s['warps']:,} warps; "
+            f"barriers per {words['group']}: {s['barriers'] / max(1, s['groups']):.3g}"]
     if s["global_sectors"]:
         printed.append(f"global memory: {32 * s['global_sectors']:,} bytes moved in sectors for {s['global_bytes']:,} bytes that were "
                     f"asked for ({32 * s['global_sectors'] / s['global_bytes']:.2f} times)")
     if s["local_passes"]:
-        printed.append(f"local memory: {s['local_passes']:,} passes where {s['local_min_passes']:,} would do")
+        printed.append(f"{words['local']} memory: {s['local_passes']:,} passes where {s['local_min_passes']:,} would do")
+    for line in one.lines:
+        if line.joined > 1:
+            printed.append(f"line {line.line}: {line.joined} loads side by side count as one of {line.width} bytes, which ptxas makes of them")
     if s["branches"]:
         printed.append(f"branches that split a warp: {s['splits']:,} of {s['branches']:,}")
     if s["idle"]:
-        printed.append(f"work-items that access no memory: {s['idle']:,} of {s['items']:,}")
+        printed.append(f"{words['item']}s that access no memory: {s['idle']:,} of {s['items']:,}")
     return printed
 
 
@@ -149,14 +171,14 @@ def findings(one):
         how = (f"{lanes} lie {apart:,} bytes apart" if apart > line.width else
                f"{lanes} go to {words} places" if words < len(line.worst) else f"{lanes} do not lie side by side")
         too_many = c["sectors"] - c["min_sectors"]
-        if line.space != "local" and too_many:
+        if not line.banked and too_many:
             least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 32)
             found.append((too_many, f"{where}: {how}: {least + line.excess} sectors where {least} would do; in all "
                                     f"{c['sectors']:,} sectors where {c['min_sectors']:,} would do", "coalesced"))
         too_many = c["passes"] - c["min_passes"]
-        if line.space == "local" and too_many:
+        if line.banked and too_many:
             least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 128)
-            found.append((too_many, f"{where}: {how} in local memory: {least + line.excess} passes where {least} would do; in all "
+            found.append((too_many, f"{where}: {how} in {line.space} memory: {least + line.excess} passes where {least} would do; in all "
                                     f"{c['passes']:,} passes where {c['min_passes']:,} would do", "bank"))
         if line.kind == "atomic" and c["same"] > c["requests"]:
             found.append((c["same"] - c["requests"], f"{where}: on average {c['same'] / c['requests']:.1f} lanes of a warp change one "
@@ -166,7 +188,7 @@ def findings(one):
             found.append((c["requests"] - full, f"{where}: on average {line.mean('lanes'):.1f} of {one.warp} lanes {line.kind}: "
                                                 f"{c['requests']:,} requests where full warps would need {full:,}", "divergence"))
     if one.sums["idle"] >= one.warp:
-        found.append((one.sums["idle"] // one.warp, f"{one.sums['idle']:,} of {one.sums['items']:,} work-items access no memory", "warp"))
+        found.append((one.sums["idle"] // one.warp, f"{one.sums['idle']:,} of {one.sums['items']:,} {one.words['item']}s access no memory", "warp"))
     return sorted(found, key=lambda f: -f[0])
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from command import Parser, Refusal, whole_number, write
+from command import Refusal, whole_number
 from launches import launched_block, launches_of
 from machine_code import counts_of, innermost_loop, parse_ptx, parse_ptxas, parse_sass
 from occupancy import (DEVICES, LIMITS, MAX_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, blocks_by, capability_of,
@@ -295,20 +295,18 @@ def show(rungs):
     return lines + ([""] if notes else []) + list(notes.values())
 
 
-def explain(root, build, lab, arguments):
-    """./lab explain LAB --cuda ARGUMENT..."""
-    parser = Parser(prog=f"./lab explain {lab} --cuda", description="Registers, spills, occupancy and instructions of the CUDA "
-                    "rungs of a lab, as the compiler knows them. It needs no GPU.")
-    parser.add_argument("--variant", metavar="NAME", help="only this one (a vendor's library shows only so)")
-    parser.add_argument("--on", metavar="DEVICE", help=f"for which device: {', '.join(DEVICES)}, or a compute capability as "
-                        f"9.0 (default: this machine's, else {USUAL_DEVICE})")
+def add_options(parser):
+    parser.add_argument("--on", metavar="DEVICE", help=f"CUDA: registers and occupancy on which device: {', '.join(DEVICES)}, or a "
+                        f"compute capability as 9.0 (default: this machine's, else {USUAL_DEVICE})")
     parser.add_argument("--block", metavar="N", type=whole_number(1),
-                        help=f"threads per block of the launch (default: those of the launch in the "
+                        help=f"CUDA: threads per block of the launch (default: those of the launch in the "
                         f"source, else of the launch bounds, else {USUAL_BLOCK})")
     parser.add_argument("--shared", metavar="BYTES", type=whole_number(0),
-                        help="shared memory that the launch adds, where a kernel uses such (default: 0)")
-    parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
-    options = parser.parse_args(arguments)
+                        help="CUDA: shared memory that the launch adds, where a kernel uses such (default: 0)")
+
+
+def explain(root, build, lab, options):
+    """Prints what the compiler knows of the CUDA rungs of a lab. @return the same for --json"""
     name = options.on or device_here()
     capability = capability_of(name)
     if options.block and options.block > MAX_THREADS:
@@ -334,8 +332,5 @@ def explain(root, build, lab, arguments):
             print(f"{', '.join(rung.variants)}: needs compute capability {rung.needs[0]}.{rung.needs[1]}")
     if from_source:
         print(f"compiled for this device now, not taken from the build: {', '.join(from_source)}")
-    if options.json:
-        write(options.json, json.dumps({
-            "lab": lab, "device": name, "compute_capability": capability_text,
-            "kernels": [{"variants": variants, **kernel} for variants, kernels in shown for kernel in kernels],
-        }, indent=2) + "\n")
+    return {"lab": lab, "device": name, "compute_capability": capability_text,
+            "kernels": [{"variants": variants, **kernel} for variants, kernels in shown for kernel in kernels]}

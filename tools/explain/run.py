@@ -1,4 +1,5 @@
-"""Runs a variant of a lab in Oclgrind and reads what the plugin (counts.cpp) has counted."""
+"""Runs a variant of a lab in Oclgrind or in the CUDA emulator, and reads what the plugin (counts.cpp) or the emulator
+(emulator/checks/counts.cpp) has counted."""
 
 import json
 import os
@@ -39,12 +40,12 @@ def options_for(lab, variant, given):
     return options
 
 
-def variants(program):
-    """The OpenCL variants of a lab."""
+def variants(program, backend="opencl"):
+    """The variants of a lab for a back end."""
     ran = subprocess.run([program, "--list"], capture_output=True, text=True, check=False)
     if ran.returncode:
         raise Refusal(f"{program.name} --list: {(ran.stderr or ran.stdout).strip().splitlines()[-1:]}")
-    return [line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == ["opencl"]]
+    return [line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == [backend]]
 
 
 def simulated(library, command, options=(), warp=32, steps=0, seconds=120, **environment):
@@ -65,19 +66,43 @@ def simulated(library, command, options=(), warp=32, steps=0, seconds=120, **env
     return found, ran
 
 
+def has_emulator(build):
+    return bool(list((build / "emulator").glob("libcudart.so.*")))
+
+
+def emulated(root, build, command, steps=0, seconds=120, **environment):
+    """The same in the CUDA emulator, whose library takes the place of the CUDA runtime."""
+    with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
+        file = Path(scratch, "launches")
+        path = ":".join(filter(None, (str(build / "emulator"), os.environ.get("LD_LIBRARY_PATH"))))
+        counting = {"LD_LIBRARY_PATH": path, "CUDA_EMULATOR_COUNTS": str(file), "CUDA_EMULATOR_STEPS": str(steps),
+                    "CUDA_EMULATOR_CHECK": "off"}
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds,
+                             stdin=subprocess.DEVNULL, env=os.environ | counting | {"NO_COLOR": "1"} | environment)
+        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    for site in (site for one in found for site in one["sites"]):
+        file = Path(os.path.normpath(site["file"]))
+        site["file"] = str(file.relative_to(root)) if file.is_relative_to(root) else site["file"]
+    return found, ran
+
+
 def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
     """What the kernels of one run of a variant were asked for, a dictionary for each launch; and the program's row of results."""
     program = build / "bin" / lab
-    library = plugin(root, build)
+    cuda = variant.startswith("cuda_")
+    library = None if cuda else plugin(root, build)
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
         results = Path(scratch, "results.json")
         command = [str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
         try:
-            found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, seconds,
-                                   GPULAB_GUARD_BYTES="0")
+            if cuda:  # without the kernel that measures the device
+                found, ran = emulated(root, build, command, steps, seconds, GPULAB_GUARD_BYTES="0", GPULAB_TEST_CEILINGS="1")
+            else:
+                found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, seconds,
+                                       GPULAB_GUARD_BYTES="0")
         except subprocess.TimeoutExpired:
-            raise Refusal(f"{variant} takes longer than {seconds} s in Oclgrind, which is some thousand times slower than a "
-                        "device: choose a smaller size") from None
+            raise Refusal(f"{variant} takes longer than {seconds} s in {'the emulator' if cuda else 'Oclgrind'}, which is some "
+                          "thousand times slower than a device: choose a smaller size") from None
         if not results.is_file():
             printed = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
             raise Refusal(printed[-1])

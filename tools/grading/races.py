@@ -1,17 +1,19 @@
-"""Says in words what oclgrind reports of a data race: who reads or writes which element, in which line."""
+"""Says in words what oclgrind or the CUDA emulator reports of a data race: who reads or writes which element, in which line."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)\n(.*?)(?=^\S|\Z)")
-UNSET = re.compile(r"Uninitialized value written to .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
-SIDE = re.compile(r"(?:First|Second) entity: +Global\S+ Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)\n"
+RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)[^\n]*\n(.*?)(?=^\S|\Z)")
+UNSET = re.compile(r"Uninitialized value (?:written to|of size \d+ read from) .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
+SIDE = re.compile(r"(?:First|Second) entity: +(?:Global\S+ Local|Thread)\((\d+),(\d+),(\d+)\) (?:Group|Block)\((\d+),(\d+),(\d+)\)\n"
                   r"\t  (.*)\n\tAt line (\d+) \(column (\d+)\) of (.*):\n")
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
 BYTES = {"half": 2, "float": 4, "double": 8}
 ACCESS = re.compile(r"\b(load|store) (?:volatile )?(?:<(\d+) x )?(\w+)")
+PTX = re.compile(r"^(ld|st|atom|red)\.(?:[\w:]+\.)*?(?:v(\d)\.)?[busf](\d+)\b")
+OF_CUDA = {"work-item": "thread", "group": "block", "groups": "blocks"}
 MAX_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
 NAME = r"[A-Za-z_]\w*"
 INDEX = r"\s*\[[^][]*(?:\[[^][]*\][^][]*)*\]"  # with an index in it: a[b[i]]
@@ -41,6 +43,7 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     if not found or len(sides) != 2:
         return unset_in_words(report)
     kind, space, address, kernel = found.group(1, 2, 3, 4)
+    cuda = "entity:  Thread(" in found[5]
     if kind == "Write-write":
         does = ("writes", "writes")
         sides.sort(key=lambda side: (side.group[::-1], side.item[::-1]))
@@ -59,7 +62,7 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
             element, place = f"{name}[{at}]" if indices == 1 else f"element {at} of {name}", f"an element of {name}"
             break
     same = one.group == other.group
-    fence = "barrier" if space == "local" else f"barrier for {space} memory"
+    fence = "barrier" if cuda or space == "local" else f"barrier for {space} memory"
     why = f"no {fence} stands between" if same else "groups do not wait for each other"
     lines = [f"at line {side.line}" if side.file in files or not side.file else f"at line {side.line} of {side.file}" for side in sides]
     where = "of the same group" if same else f"of group {number(other.group)}"
@@ -67,13 +70,17 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
              f"{number(other.item)} {where} {does[1]} it {lines[1]}: {why}")
     steps = sorted(abs(a - b) for a, b in zip(one.item, other.item))
     whose = "its neighbour" if same and steps == [0, 0, 1] else f"another one {'of the same' if same else 'of another'} group"
-    return exact, f"a work-item {does[0]} {place} {lines[0]} while {whose} {does[1]} it {lines[1]}: {why}"
+    roughly = f"a work-item {does[0]} {place} {lines[0]} while {whose} {does[1]} it {lines[1]}: {why}"
+    if not cuda:
+        return exact, roughly
+    return tuple(re.sub(r"\b(work-item|groups?)\b", lambda word: OF_CUDA[word[1]], text) for text in (exact, roughly))
 
 
 def unset_in_words(report: str) -> tuple[str, str]:
     """The same of a number that was never written, or is written too late."""
     found = UNSET.match(report)
-    words = (f"a work-item uses at line {found[1]} what nobody has written so far: is an element left out, or does a barrier not "
+    item = "thread" if "Entity: Thread(" in report else "work-item"
+    words = (f"a {item} uses at line {found[1]} what nobody has written so far: is an element left out, or does a barrier not "
              "stand before?") if found else ""
     return words, words
 
@@ -96,12 +103,14 @@ def number(place: tuple[int, ...]) -> str:
 
 def side_of(words: tuple[str, ...]) -> Side:
     numbers = tuple(map(int, words[:6]))
-    access = ACCESS.search(words[6])
+    access, ptx = ACCESS.search(words[6]), PTX.match(words[6])
     size = 0
-    if access:
+    if ptx:
+        size = int(ptx[3]) // 8 * int(ptx[2] or 1)
+    elif access:
         whole = re.fullmatch(r"i(\d+)", access[3])
         size = (int(whole[1]) // 8 if whole else BYTES.get(access[3], 0)) * int(access[2] or 1)
-    does = {"load": "reads", "store": "writes"}[access[1]] if access else ""
+    does = {"load": "reads", "ld": "reads"}.get((ptx or access)[1], "writes") if ptx or access else ""
     return Side(numbers[:3], numbers[3:], does, size, words[9].rpartition("/")[2], int(words[7]), int(words[8]))
 
 

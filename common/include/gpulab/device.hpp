@@ -24,8 +24,9 @@ struct Device {
     bool fp64 = true;
     bool cooperative_launch = false; ///< CUDA: blocks of one launch can wait for each other
     bool is_cpu = false;             ///< shares cores and memory with the host
+    bool emulated = false;           ///< CUDA without a GPU: results and counts, but no times
 
-    /// "cuda:0": the back end and the position.
+    /// "cuda:0": the back end and the position; "cuda:emulated", and "cuda:emulated:1" for the second one.
     std::string id() const;
 
     /// Whether a user who types `requested` after --device means this device, in upper or lower case:

@@ -60,16 +60,16 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
         });
         if (!wanted && !options.named(backend)) continue; // without looking for devices: a GPU takes 0.2 s to open
         const std::vector<Device> found = options.devices(backend);
-        const bool none = devices(backend).empty();
-        if (none && options.named(backend))
-            throw UsageError("back end " + std::string(name_of(backend)) + ": " + why_no_devices(backend));
+        const std::string why_none = options.why_no_devices(backend);
+        if (!why_none.empty() && options.named(backend))
+            throw UsageError("back end " + std::string(name_of(backend)) + ": " + why_none);
         const auto add = [&](const V& v, std::vector<Device> on, std::string skip) {
             if (!skip.empty() && options.named(v.name)) throw UsageError(std::string(v.name) + ": " + skip);
             list.push_back({v, std::move(on), std::move(skip)});
         };
-        if (none) {
+        if (!why_none.empty()) {
             for (const V& v : table)
-                if (v.backend == backend && options.wants(v.name, backend)) add(v, {}, why_no_devices(backend));
+                if (v.backend == backend && options.wants(v.name, backend)) add(v, {}, why_none);
             continue;
         }
         for (std::size_t i = 0; i < found.size(); ++i)
@@ -80,7 +80,8 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
                 const auto first = found.begin() + static_cast<std::ptrdiff_t>(i);
                 const std::vector<Device> on(first, first + static_cast<std::ptrdiff_t>(count));
                 const std::string unsolved = why_unsolved(v.name);
-                add(v, on, unsolved.empty() ? unmet_need(v.needs, on) : unsolved);
+                const std::string unmet = v.baseline && on.front().emulated ? "needs a GPU" : unmet_need(v.needs, on);
+                add(v, on, unsolved.empty() ? unmet : unsolved);
             }
     }
     for (const std::string& name : options.chosen_variants())
@@ -160,6 +161,10 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
             return Pass{clock_ms() - begin, once.left_out_ms()};
         });
         judge_run();
+        if (devices.front().emulated) { // nothing that a GPU would take as long for
+            result.kernel = {.repeats = result.kernel.repeats};
+            result.total_ms = result.prepared_ms = 0;
+        }
         result.status = Result::Status::passed;
     } catch (const Unsupported& e) {
         if (options.named(name)) throw UsageError(std::string(name) + ": " + e.what());

@@ -1,0 +1,44 @@
+/// @file
+/// The checks of a launch: what Oclgrind sees of OpenCL kernels, for CUDA.
+///
+/// - Accesses outside of what was allocated, or misaligned.
+/// - Reads of what was never written. A load of a whole vector, or of a piece of a structure, may contain bytes that
+///   nobody uses: such a load is told of only when all that it reads was never written, or what it reads of that is
+///   used for more than a copy.
+/// - Races (ordering.hpp says what is ordered): of two accesses by different threads, one writes, one is weak, and
+///   neither knows of the other. Two that write the same value do not count, as in Oclgrind.
+/// - Barriers that only a part of the block reaches, shuffles from lanes that do not take part.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "checks/findings.hpp"
+#include "machine/launch.hpp"
+
+namespace cuda_emulator {
+
+class GlobalCells;
+
+/// All checks of a process.
+class Checks {
+public:
+    Checks();
+    ~Checks();
+
+    /// Checks one launch. Several may run at the same time. It must end before this object.
+    std::unique_ptr<Observer> observe();
+
+    Findings& findings() { return findings_; }
+
+    /// The records of a device's memory.
+    GlobalCells& cells(const Memory& memory);
+
+private:
+    Findings findings_;
+    std::mutex lock_;
+    std::map<const Memory*, std::unique_ptr<GlobalCells>> cells_;
+};
+
+} // namespace cuda_emulator

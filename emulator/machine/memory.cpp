@@ -1,0 +1,106 @@
+#include "machine/memory.hpp"
+#include <mutex>
+#include <new>
+#include <sys/mman.h>
+
+namespace cuda_emulator {
+namespace {
+
+std::size_t up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+} // namespace
+
+Memory::Memory(std::size_t bytes) : bytes_(up(bytes, 1 << 20)) {
+    // windows | arena | written | race; a page costs memory when it is first touched.
+    mapped_ = 2 * window + bytes_ + bytes_ + bytes_ / 4 * race_bytes_per_word;
+    void* const wish = reinterpret_cast<void*>(std::uintptr_t{0x200000000000}); // the same addresses every time
+    mapping_ = mmap(wish, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
+    mprotect(mapping_, 2 * window, PROT_NONE);
+    base_ = reinterpret_cast<std::uintptr_t>(mapping_) + 2 * window;
+    written_ = reinterpret_cast<std::uint8_t*>(base_ + bytes_);
+    race_ = reinterpret_cast<std::byte*>(base_ + 2 * bytes_);
+    holes_[base_ + red_zone] = bytes_ - red_zone;
+}
+
+Memory::~Memory() { munmap(mapping_, mapped_); }
+
+void* Memory::allocate(std::size_t bytes, MemoryKind kind, std::string name, std::size_t align) {
+    const std::unique_lock lock(mutex_);
+    align = align < alignment ? alignment : align;
+    const std::size_t want = up(bytes + red_zone, alignment);
+    for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+        const std::uintptr_t begin = up(hole->first, align), end = hole->first + hole->second;
+        if (begin + want > end || begin + want < begin) continue;
+        const std::uintptr_t hole_begin = hole->first;
+        holes_.erase(hole);
+        if (begin > hole_begin) holes_[hole_begin] = begin - hole_begin;
+        if (begin + want < end) holes_[begin + want] = end - begin - want;
+        allocations_[begin] = {begin, bytes, kind, std::move(name), ++serial_};
+        used_ += want;
+        return reinterpret_cast<void*>(begin);
+    }
+    return nullptr;
+}
+
+bool Memory::free(void* address) {
+    const std::unique_lock lock(mutex_);
+    const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(address));
+    if (found == allocations_.end()) return false;
+    std::uintptr_t begin = found->second.begin;
+    std::size_t size = up(found->second.size + red_zone, alignment);
+    allocations_.erase(found);
+    used_ -= size;
+
+    // What comes here next starts with clean shadows. Large ranges also give their pages back.
+    const auto wipe = [](void* at, std::size_t bytes, bool content) {
+        constexpr std::size_t page = 4096;
+        const auto from = reinterpret_cast<std::uintptr_t>(at), first = up(from, page), last = (from + bytes) / page * page;
+        if (first >= last) {
+            if (!content) std::memset(at, 0, bytes);
+            return;
+        }
+        if (!content) {
+            std::memset(at, 0, first - from);
+            std::memset(reinterpret_cast<void*>(last), 0, from + bytes - last);
+        }
+        madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    };
+    wipe(reinterpret_cast<void*>(begin), size, true);
+    wipe(written(begin), size, false);
+    wipe(race(begin), size / 4 * race_bytes_per_word, false);
+
+    auto next = holes_.lower_bound(begin);
+    if (next != holes_.end() && next->first == begin + size) {
+        size += next->second;
+        next = holes_.erase(next);
+    }
+    if (next != holes_.begin() && std::prev(next)->first + std::prev(next)->second == begin) std::prev(next)->second += size;
+    else holes_[begin] = size;
+    return true;
+}
+
+Allocation Memory::find(std::uintptr_t address) const {
+    const std::shared_lock lock(mutex_);
+    auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) return {};
+    const Allocation& candidate = std::prev(after)->second;
+    return candidate.contains(address) ? candidate : Allocation{};
+}
+
+Allocation Memory::nearest(std::uintptr_t address) const {
+    const std::shared_lock lock(mutex_);
+    if (allocations_.empty()) return {};
+    const auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) return after->second;
+    const Allocation& before = std::prev(after)->second;
+    if (after == allocations_.end() || before.contains(address) || address - before.end() <= after->second.begin - address) return before;
+    return after->second;
+}
+
+std::size_t Memory::used() const {
+    const std::shared_lock lock(mutex_);
+    return used_;
+}
+
+} // namespace cuda_emulator
