@@ -80,7 +80,7 @@ struct LabProgram {
     /// them. Words behind a colon at the end of a line must be in the message.
     std::string refusals;
     Files files = {};    ///< that these name
-    bool silent = false; ///< none of them prints anything before it is refused
+    bool silent = false; ///< none of them prints anything before it is refused, but the name of a study
     std::vector<Operation> operations;
     std::vector<PipedCase> piped = {};
     /// Of each study but growth; nothing of one that a test of the lab's own runs, or that has no small size.
