@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -84,6 +83,8 @@ const gpulab::testing::ProgramCases contract([] {
                   {"announced", head + "2 2 2000000000\n1 1 1\n"}, // taken at its word it would be too large
                   {"beyond", long_row()}},
         .operations = {}, // see below: they have a matrix from a file
+        .piped = {{"--variant cpu_sequential --repeat 1 --matrix /dev/stdin --write out.gz", head + "2 2 1\n1 2 3\n",
+                   head + "2 2 1\n1 2 3\n"}},
         .study = study_of,
         .per_element = "ns_per_nonzero",
         .elements =
@@ -176,25 +177,6 @@ TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and it
                     "JDS                 324 bytes       66.94 % of dense\n"
                     "BCSR                376 bytes       77.69 % of dense\n"
                     "bins                292 bytes       60.33 % of dense\n\n") != std::string::npos);
-}
-
-TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes", "[program]") {
-    const ScratchFolder folder;
-    const std::string packed = folder.path("a.mtx.gz"), plain = folder.path("a.mtx"), again = folder.path("b.mtx");
-    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + packed).exit_code == 0);
-    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + plain).exit_code == 0);
-    CHECK(std::filesystem::file_size(packed) < std::filesystem::file_size(plain) / 3);
-    std::filesystem::create_symlink("a.mtx.gz", folder.path("link"));
-    const std::string options = "--variant cpu_sequential --repeat 1 --write " + again + " --matrix ";
-    for (const auto& [sent, name] :
-         {std::pair{std::string(), packed}, {"", folder.path("link")}, {plain, "/dev/stdin"}, {packed, "/dev/stdin"}}) {
-        const Outcome run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
-        CHECK(run.err == "");
-        CHECK(run.exit_code == 0);
-        CHECK(gpulab::read_matrix_market<float>(again) == gpulab::generate_matrix<float>("laplace2d:30x20", 42));
-        std::filesystem::remove(again);
-    }
-    CHECK(program.refusal_fault("--matrix " + packed + " --write " + folder.path("link")) == "");
 }
 
 TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it", "[program]") {
