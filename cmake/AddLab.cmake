@@ -56,9 +56,8 @@ function(add_lab name)
     add_library(${name}_host OBJECT ${sources} ${LAB_REFERENCES})
     target_link_libraries(${name}_host PRIVATE gpulab_common gpulab_compile ${LAB_LIBRARIES})
     target_include_directories(${name}_host PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-    if(NOT MSVC) # a program that needs a few of the functions drops the others, with what they refer to
-        target_compile_options(${name}_host PRIVATE -ffunction-sections -fdata-sections)
-    endif()
+    # A program that needs a few of the functions drops the others, with what they refer to.
+    target_compile_options(${name}_host PRIVATE -ffunction-sections -fdata-sections)
     add_library(${name}_lab STATIC ${studies} ${LAB_PROGRAM} ${cpu} $<TARGET_OBJECTS:${name}_host>)
     target_include_directories(${name}_lab PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name}_lab PUBLIC gpulab_common PRIVATE gpulab_compile ${LAB_LIBRARIES})

@@ -115,65 +115,52 @@ function(gpulab_cases name target cases labels)
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 4 TIMEOUT 3600 COST 50)
 endfunction()
 
+# gpulab_tool_test(<name> <target> <labels> <tool> <its program> <tag> <text that it finds> <cost> <environment>)
+function(gpulab_tool_test name target labels tool runner cases finds cost environment)
+    if(runner)
+        string(MAKE_C_IDENTIFIER "${target}${cases}${tool}" log)
+        add_test(NAME "${name}"
+                 COMMAND ${CMAKE_COMMAND} -DTOOL=${tool} -DRUNNER=${runner} -DPROGRAM=$<TARGET_FILE:${target}> -DCASES=${cases}
+                         -DFINDS=${finds} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${log}.log -P ${GPULAB_ROOT}/cmake/RunUnderTool.cmake)
+    else()
+        add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: the program of ${tool} is not installed")
+    endif()
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" COST ${cost} SKIP_REGULAR_EXPRESSION "skipped: "
+                         ENVIRONMENT "GPULAB_GUARD_BYTES=0;${environment}")
+endfunction()
+
 # gpulab_oclgrind_test(<name> <target> <labels> [CASES <tag>] [FINDS <text>])
 #
 # Runs the test cases of a tag ([.oclgrind] unless told) under oclgrind, which interprets kernels and sees what a device
 # forgives. With buffers of exactly the size asked for (no guard bands), so that it sees the first byte outside.
 # Any finding fails the test; with FINDS it passes only when oclgrind's log holds that text: for kernels with a known
 # mistake, such as "data race".
+find_program(GPULAB_OCLGRIND oclgrind)
 function(gpulab_oclgrind_test name target labels)
-    cmake_parse_arguments(OG "" "CASES;FINDS" "" ${ARGN})
-    if(NOT OG_CASES)
-        set(OG_CASES "[.oclgrind]")
-    endif()
-    find_program(GPULAB_OCLGRIND oclgrind)
-    if(GPULAB_OCLGRIND)
-        string(MAKE_C_IDENTIFIER "${target}${OG_CASES}" log)
-        add_test(NAME "${name}"
-                 COMMAND ${CMAKE_COMMAND} -DOCLGRIND=${GPULAB_OCLGRIND} -DPROGRAM=$<TARGET_FILE:${target}>
-                         -DCASES=${OG_CASES} -DFINDS=${OG_FINDS} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${log}.log
-                         -P ${GPULAB_ROOT}/cmake/RunOclgrind.cmake)
-    else()
-        add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: oclgrind is not installed")
-    endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};oclgrind" COST 100 SKIP_REGULAR_EXPRESSION "skipped: "
-                         ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_EXPECT_PLATFORM=Oclgrind")
+    cmake_parse_arguments(OG "" "CASES;FINDS" "" CASES "[.oclgrind]" ${ARGN})
+    gpulab_tool_test("${name}" ${target} "${labels};oclgrind" oclgrind "${GPULAB_OCLGRIND}" "${OG_CASES}" "${OG_FINDS}" 100
+                     "GPULAB_EXPECT_PLATFORM=Oclgrind")
 endfunction()
 
 # gpulab_sanitizer_test(<name> <target> <labels> TOOL <tool> [CASES <tag>] [FINDS <text>])
 #
-# Runs the test cases of a tag ([.sanitizer] unless told) under one tool of NVIDIA's compute-sanitizer: memcheck,
-# racecheck, synccheck or initcheck. With buffers of exactly the size asked for, so that it sees the first byte outside,
-# and not poisoned, so that initcheck sees reads of unwritten memory. Any finding fails the test; with FINDS it passes only when
-# the tool's log holds that text: for kernels with a known mistake.
+# The same for the test cases [.sanitizer] and one tool of NVIDIA's compute-sanitizer: memcheck, racecheck, synccheck or
+# initcheck. Buffers are not poisoned, so that initcheck sees reads of unwritten memory.
 find_program(GPULAB_COMPUTE_SANITIZER compute-sanitizer HINTS ${CUDAToolkit_BIN_DIR} PATHS /usr/local/cuda/bin)
 function(gpulab_sanitizer_test name target labels)
-    cmake_parse_arguments(CS "" "TOOL;CASES;FINDS" "" ${ARGN})
-    if(NOT CS_CASES)
-        set(CS_CASES "[.sanitizer]")
-    endif()
-    if(GPULAB_COMPUTE_SANITIZER)
-        string(MAKE_C_IDENTIFIER "${target}${CS_CASES}${CS_TOOL}" log)
-        add_test(NAME "${name}"
-                 COMMAND ${CMAKE_COMMAND} -DSANITIZER=${GPULAB_COMPUTE_SANITIZER} -DTOOL=${CS_TOOL}
-                         -DPROGRAM=$<TARGET_FILE:${target}> -DCASES=${CS_CASES} -DFINDS=${CS_FINDS}
-                         -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${log}.log -P ${GPULAB_ROOT}/cmake/RunSanitizer.cmake)
-    else()
-        add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: compute-sanitizer is not installed")
-    endif()
-    set(environment "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_UNDER_TOOL=1")
+    cmake_parse_arguments(CS "" "TOOL;CASES;FINDS" "" CASES "[.sanitizer]" ${ARGN})
+    # Under a tool a run of a variant takes 0.1 s, some take seconds, and programs side by side take less time than one after
+    # the other. So they share one turn. They begin first (COST), so that few others wait for the end of this turn.
+    set(environment "GPULAB_POISON=0;GPULAB_TEST_UNDER_TOOL=1;GPULAB_TEST_TURNS=shared")
     if(CS_TOOL STREQUAL "initcheck")
         # It looks at what a copy reads when the copy is handed over, though a kernel before it has not run yet: so no
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
-    # Under a tool a run of a variant takes 0.1 s, some take seconds, and programs side by side take less time than one after
-    # the other. So they share one turn. They begin first (COST), so that few others wait for the end of this turn.
-    string(APPEND environment ";GPULAB_TEST_TURNS=shared")
     set(cost 1000)
     if(CS_TOOL STREQUAL "racecheck")
         set(cost 2000) # the slowest
     endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST ${cost}
-                         ENVIRONMENT "${environment}")
+    gpulab_tool_test("${name}" ${target} "${labels};sanitizer" ${CS_TOOL} "${GPULAB_COMPUTE_SANITIZER}" "${CS_CASES}"
+                     "${CS_FINDS}" ${cost} "${environment}")
 endfunction()

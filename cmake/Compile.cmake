@@ -2,43 +2,34 @@
 include_guard(GLOBAL)
 
 add_library(gpulab_compile INTERFACE)
-if(MSVC)
-    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:/W4 /utf-8 /EHsc>
-                                                    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=/utf-8,/EHsc>)
-    target_compile_definitions(gpulab_compile INTERFACE NOMINMAX _CRT_SECURE_NO_WARNINGS)
-    if(GPULAB_WERROR)
-        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:/WX>)
+target_compile_options(gpulab_compile INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 warns of overlapping copies in its own std::string (GCC bug 105651).
+    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
+if(GPULAB_WERROR)
+    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                                                    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+endif()
+if(GPULAB_NATIVE)
+    include(CheckCXXCompilerFlag)
+    check_cxx_compiler_flag(-march=native GPULAB_HAS_MARCH_NATIVE)
+    if(GPULAB_HAS_MARCH_NATIVE)
+        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
     endif()
-else()
+endif()
+if(GPULAB_SANITIZE STREQUAL "thread")
+    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread>)
+    target_link_options(gpulab_compile INTERFACE -fsanitize=thread)
+elseif(GPULAB_SANITIZE)
     target_compile_options(gpulab_compile INTERFACE
-        $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
-        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-        # GCC 12 warns of overlapping copies in its own std::string (GCC bug 105651).
-        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
-    endif()
-    if(GPULAB_WERROR)
-        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
-                                                        $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
-    endif()
-    if(GPULAB_NATIVE)
-        include(CheckCXXCompilerFlag)
-        check_cxx_compiler_flag(-march=native GPULAB_HAS_MARCH_NATIVE)
-        if(GPULAB_HAS_MARCH_NATIVE)
-            target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
-        endif()
-    endif()
-    if(GPULAB_SANITIZE STREQUAL "thread")
-        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread>)
-        target_link_options(gpulab_compile INTERFACE -fsanitize=thread)
-    elseif(GPULAB_SANITIZE)
-        target_compile_options(gpulab_compile INTERFACE
-            $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all>
-            $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-        # An index between size and capacity is within the memory of a std::vector, and std::span knows no memory.
-        target_compile_definitions(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
-        target_link_options(gpulab_compile INTERFACE -fsanitize=address,undefined)
-    endif()
+        $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all>
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+    # An index between size and capacity is within the memory of a std::vector, and std::span knows no memory.
+    target_compile_definitions(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+    target_link_options(gpulab_compile INTERFACE -fsanitize=address,undefined)
 endif()
 
 # C++20 on both sides. CMake 3.25 has no CUDA20, so CUDA gets the flag itself.
@@ -51,12 +42,9 @@ target_compile_definitions(gpulab_compile INTERFACE
     $<$<BOOL:${GPULAB_WITH_OPENCL}>:GPULAB_WITH_OPENCL>)
 
 # For C++ files in which nothing takes time when they run, such as tests: optimised less, they compile faster.
-set(gpulab_quick "")
-if(NOT MSVC)
-    set(gpulab_quick $<$<CONFIG:Release>:-O1>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-        list(APPEND gpulab_quick -Wno-array-bounds -Wno-stringop-overflow) # GCC 12 takes its own std::string for too short
-    endif()
+set(gpulab_quick $<$<CONFIG:Release>:-O1>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    list(APPEND gpulab_quick -Wno-array-bounds -Wno-stringop-overflow) # GCC 12 takes its own std::string for too short
 endif()
 
 # For a program of which only a few functions are needed: the linker drops the others, with what they refer to.

@@ -21,8 +21,6 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
-import light_pocl
-
 FAULT = re.compile(r"^\w+ on \w+:\d+ .* is wrong\n(?:  .*\n)+", re.M)
 REASON = re.compile(r"^skipped: (.+)$", re.M)
 CATCH2 = re.compile(r"SKIPPED:\nexplicitly with message:\n((?: +.+\n)+)")
@@ -141,8 +139,6 @@ def stand_ins(folder):
 def run(folder, words):
     if instead := stand_ins(folder):
         os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, (str(instead.resolve()), os.environ.get("LD_LIBRARY_PATH"))))
-    if any(folder.glob("bin/*")) and "OCL_ICD_VENDORS" not in os.environ and (vendors := light_pocl.make(folder / light_pocl.FOLDER)):
-        os.environ["OCL_ICD_VENDORS"] = str(vendors)
     terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     left = collections.Counter()  # tests of each group that have not ended
     if not terminal:

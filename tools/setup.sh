@@ -116,39 +116,16 @@ needs_python() {
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
 apt() { as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
 
-# The apt source of Debian's backports, made from the entry of the release itself: the same mirror and key.
-# backports_entry RELEASE FILE: prints the entry in the form of FILE, or nothing when FILE does not name the release.
-backports_entry() {
-    if [[ $2 == *.sources ]]; then # paragraphs of fields
-        awk -v RS= -v release="$1" '
-            /(^|\n)Enabled: *no/ || !match($0, /(^|\n)Suites:[^\n]*/) { next }
-            (substr($0, RSTART, RLENGTH) " ") ~ "[ \t]" release "[ \t]" {
-                sub(/Types:[^\n]*/, "Types: deb")
-                sub(/Suites:[^\n]*/, "Suites: " release "-backports")
-                print
-                exit
-            }' "$2"
-    else # one line each: deb [options] address release components
-        awk -v release="$1" '
-            $1 == "deb" && !/cdrom:/ {
-                for (i = 3; i <= NF; i++) if ($i == release) { $i = release "-backports"; print; exit }
-            }' "$2"
-    fi
-}
-
-# Where this is a Debian whose sources do not name its backports yet: their entry, and the file for it.
+# Where this is a Debian whose sources do not name its backports yet: their entry, with the mirror of the release, and the file
+# for it.
 find_backports() { # sets release, entry and added
-    local file
-    release="" entry="" added=""
+    local mirror
+    release="" entry="" added=/etc/apt/sources.list.d/gpulab-backports.list
     release=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_CODENAME:-}") || return 1
     if apt-cache policy 2>/dev/null | grep -q "$release-backports"; then return 1; fi
-    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
-        [[ -f $file ]] || continue
-        entry=$(backports_entry "$release" "$file")
-        added=/etc/apt/sources.list.d/gpulab-backports.${file##*.}
-        [[ ! $entry ]] || return 0
-    done
-    return 1
+    # shellcheck disable=SC2016 # apt puts the address there
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Release: $release" 2>/dev/null | grep -m 1 '^http') || return 1
+    entry="deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release-backports main"
 }
 
 add_backports() {
@@ -192,7 +169,7 @@ by_hand() {
                     package=libcatch2-dev=$package
                 elif find_backports; then
                     package=libcatch2-dev/$release-backports
-                    first="printf '%s\\n' $(sed "s/'/'\\\\''/g; s/.*/'&'/" <<<"$entry" | paste -sd' ' -) >$added && "
+                    first="echo '$entry' >$added && "
                 else
                     continue # CMake fetches it
                 fi

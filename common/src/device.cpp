@@ -11,10 +11,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/options.hpp"
 
-#if defined(_WIN32)
-#define NOMINMAX
-#include <windows.h>
-#elif defined(__APPLE__)
+#if defined(__APPLE__)
 #include <sys/sysctl.h>
 #else
 #include <unistd.h>
@@ -108,11 +105,7 @@ int hardware_threads() {
 }
 
 std::uint64_t host_memory_bytes() {
-#if defined(_WIN32)
-    MEMORYSTATUSEX status{};
-    status.dwLength = sizeof(status);
-    return GlobalMemoryStatusEx(&status) ? status.ullTotalPhys : 0;
-#elif defined(__APPLE__)
+#if defined(__APPLE__)
     std::uint64_t bytes = 0;
     std::size_t length = sizeof(bytes);
     return sysctlbyname("hw.memsize", &bytes, &length, nullptr, 0) == 0 ? bytes : 0;

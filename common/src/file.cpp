@@ -12,18 +12,9 @@
 
 #include "gpulab/error.hpp"
 
-#if defined(_WIN32)
-#include <io.h>
-#define close _close
-#define dup _dup
-#define dup2 _dup2
-#define fdopen _fdopen
-#define fileno _fileno
-#else
 #include <csignal>
 #include <sys/stat.h>
 #include <unistd.h>
-#endif
 
 namespace gpulab {
 
@@ -31,14 +22,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::FILE* kept_stdout = nullptr; // by the StdoutForResults
+std::FILE* kept_stdout = nullptr; // by keep_stdout_for_results()
 
 /// A write beyond `ulimit -f` then fails, and the program says so; else the signal would end it.
-void ignore_file_size_signal() {
-#if !defined(_WIN32)
-    std::signal(SIGXFSZ, SIG_IGN);
-#endif
-}
+void ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
 
 /// Opens a new file that no other program has, in the folder of `path`.
 /// @return the file and its name, or nullptr with errno
@@ -63,7 +50,6 @@ std::string behind_links(fs::path path) {
 
 /// stdout or stderr, when it goes to the file of this name; else nullptr.
 std::FILE* stream_into([[maybe_unused]] const std::string& path) {
-#if !defined(_WIN32)
     struct stat file {
     }, open_file{};
     if (::stat(path.c_str(), &file) == 0)
@@ -71,23 +57,18 @@ std::FILE* stream_into([[maybe_unused]] const std::string& path) {
             if (::fstat(fileno(stream), &open_file) == 0 && file.st_dev == open_file.st_dev &&
                 file.st_ino == open_file.st_ino)
                 return stream;
-#endif
     return nullptr;
 }
 
 /// Gives a new file the permissions of an old one, and its owner and group where the system lets us.
 /// @return false, with errno, when it cannot have the permissions
 bool take_over_permissions([[maybe_unused]] const std::string& old_file, [[maybe_unused]] const std::string& new_file) {
-#if !defined(_WIN32)
     struct stat old {};
     if (::stat(old_file.c_str(), &old) != 0) return true; // there is none: those that the umask leaves
     if (::chown(new_file.c_str(), old.st_uid, old.st_gid) != 0 &&
         ::chown(new_file.c_str(), static_cast<uid_t>(-1), old.st_gid) != 0)
         errno = 0; // only the superuser can give files away
     return ::chmod(new_file.c_str(), old.st_mode & 0777) == 0;
-#else
-    return true;
-#endif
 }
 
 /// Writes the content, compressed or not. @return false, with errno, when the file does not take all of it
@@ -200,17 +181,11 @@ bool names_stdout(const std::string& path) {
     return path == "-" || (path != "/dev/null" && stream_into(path) == stdout); // who sends both there wants neither
 }
 
-StdoutForResults::StdoutForResults() {
+void keep_stdout_for_results() {
     std::fflush(stdout);
     const int real = dup(fileno(stdout));
     if (real < 0 || dup2(fileno(stderr), fileno(stdout)) < 0 || !(kept_stdout = fdopen(real, "wb")))
         throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));
-}
-
-StdoutForResults::~StdoutForResults() {
-    std::fflush(stdout);
-    dup2(fileno(kept_stdout), fileno(stdout));
-    std::fclose(std::exchange(kept_stdout, nullptr));
 }
 
 } // namespace gpulab

@@ -37,6 +37,26 @@ std::string unmet_need(const Needs& needs, std::span<const Device> devices) {
     return "";
 }
 
+void refuse_variants(const Options& options) {
+    if (!options.chosen_variants().empty())
+        throw UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
+}
+
+std::vector<Device> study_devices(const Options& options, std::initializer_list<Backend> backends) {
+    refuse_variants(options);
+    std::vector<Device> found;
+    std::string names, why; // why what the user asked for by name is not here
+    for (const Backend backend : backends) {
+        const std::vector<Device> more = options.devices(backend);
+        found.insert(found.end(), more.begin(), more.end());
+        names += fmt::format("{}{}", names.empty() ? "" : " or ", name_of(backend));
+        if (options.named(backend) && devices(backend).empty())
+            why += fmt::format(" ({}: {})", name_of(backend), why_no_devices(backend));
+    }
+    if (found.empty()) throw UsageError(fmt::format("--study {} needs a device of {}{}", options.study(), names, why));
+    return found;
+}
+
 double total_ms(int repeats, const std::function<Pass()>& pass) {
     std::vector<double> times_ms;
     double spent_ms = 0;

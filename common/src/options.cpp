@@ -215,7 +215,7 @@ void Options::keep_stdout() {
         there = option;
         *file = "-";
     }
-    if (!there.empty()) stdout_ = std::make_unique<StdoutForResults>();
+    if (!there.empty()) keep_stdout_for_results();
 }
 
 void Options::check_files() const {

@@ -4,14 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#if defined(_WIN32)
-#include <io.h>
-#define isatty _isatty
-#define fileno _fileno
-#else
 #include <sys/ioctl.h>
 #include <unistd.h>
-#endif
 
 namespace gpulab {
 

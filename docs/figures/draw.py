@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of the hand-outs: draw.py [FOLDER] writes NAME.svg for each function in `figures` below.
+"""Draws the figures of the hand-outs: draw.py [FOLDER] writes NAME.svg for each function with `@figure`.
 
 The SVG files stand beside this script in git. Change a figure here, run the script, look at it in light and in dark.
 Every figure has a background of its own, so that its text can be read whatever the page around it looks like; the colours
@@ -59,6 +59,11 @@ class Figure:
             extra += f' text-anchor="{anchor}"'
         self.parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}"{extra}>{escape(words)}</text>')
 
+    def heading(self, words, note=""):
+        self.text(20, 28, words, 14, bold=True)
+        if note:
+            self.text(20, 46, note, 11, quiet=True)
+
     def box(self, x, y, width, height, colour="plain", words="", size=12, radius=2, mono=False, bold=False):
         self.parts.append(f'<rect class="{colour}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}"/>')
         if words:
@@ -89,11 +94,28 @@ class Figure:
             + "\n".join(self.parts) + "\n</svg>\n")
 
 
-def kernel_words():
-    f = Figure(490, "Grid, block, warp and thread beside GPU, multiprocessor and lane",
-               "On the left what a launch makes: a grid of blocks, a block of threads, cut into warps of 32 threads. On the "
-               "right where each of them runs: the grid on one GPU, a block on one multiprocessor, a warp on 32 lanes, a "
-               "thread on one lane.")
+figures = {}  # by name: what draws them
+
+
+def figure(name, title, description, height=0):
+    """Makes a figure of the function below, which draws on it, and returns its height where that follows from what it draws."""
+    def registered(draw):
+        def drawn():
+            f = Figure(height, title, description)
+            f.height = draw(f) or height
+            return f.svg()
+
+        figures[name] = drawn
+        return draw
+
+    return registered
+
+
+@figure("kernel-words", "Grid, block, warp and thread beside GPU, multiprocessor and lane",
+        "On the left what a launch makes: a grid of blocks, a block of threads, cut into warps of 32 threads. On the "
+        "right where each of them runs: the grid on one GPU, a block on one multiprocessor, a warp on 32 lanes, a "
+        "thread on one lane.", height=490)
+def kernel_words(f):
     left, right, y = 20, 440, 30
     f.text(left, y, "What a launch makes", 14, bold=True)
     f.text(right, y, "Where it runs", 14, bold=True)
@@ -157,13 +179,12 @@ def kernel_words():
     f.text(right + 8, y + 39, "one addition or multiplication", 11)
     f.text(right + 8, y + 57, "of the warp's instruction", 11)
     between(y + 37, "a thread computes", "in one lane of its warp")
-    return f
 
 
-def memory_hierarchy():
-    f = Figure(502, "The memory hierarchy of an H200 and its host",
-               "From top to bottom: registers, shared memory and L1 cache, L2 cache, device memory, the link to the host, host "
-               "memory; each with its size, its speed, and the rungs of the labs that work on it.")
+@figure("memory-hierarchy", "The memory hierarchy of an H200 and its host",
+        "From top to bottom: registers, shared memory and L1 cache, L2 cache, device memory, the link to the host, host "
+        "memory; each with its size, its speed, and the rungs of the labs that work on it.", height=502)
+def memory_hierarchy(f):
     f.text(20, 30, "The memories of one NVIDIA H200 and its host", 14, bold=True)
     columns = (232, 368, 500)
     for x, words in zip(columns, ("size", "speed", "what the labs keep there")):
@@ -199,14 +220,13 @@ def memory_hierarchy():
              "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
     for k, words in enumerate(notes):
         f.text(20, y + 14 + 15 * k, words, 11, quiet=True)
-    f.height = y + 14 + 15 * len(notes)
-    return f
+    return y + 14 + 15 * len(notes)
 
 
-def saxpy_indices():
-    f = Figure(330, "Threads and indices",
-               "Three blocks of eight threads over an array of 21 elements. Thread 5 of block 1 has the index 1 times 8 plus "
-               "5, 13. The last three threads of block 2 have no element and do nothing.")
+@figure("saxpy-indices", "Threads and indices",
+        "Three blocks of eight threads over an array of 21 elements. Thread 5 of block 1 has the index 1 times 8 plus "
+        "5, 13. The last three threads of block 2 have no element and do nothing.", height=330)
+def saxpy_indices(f):
     f.text(20, 30, "i = blockIdx.x * blockDim.x + threadIdx.x", 14, mono=True, bold=True)
     f.text(20, 50, "drawn with 8 threads per block and n = 21; the rungs take 256", 11, quiet=True)
     cell, x0 = 26, 26
@@ -235,14 +255,13 @@ def saxpy_indices():
     f.text(x0 + 346, 254, "thread 6 of block 2", 12, bold=True)
     f.text(x0 + 346, 275, "i = 2 * 8 + 6 = 22", 12, mono=True)
     f.text(x0 + 346, 296, "22 >= 21: does nothing", 12, mono=True)
-    return f
 
 
-def sectors():
-    f = Figure(568, "A warp's 32 loads on sectors of 32 bytes, beside one core's cache line",
-               "At stride 1 the 32 loads of a warp touch 4 sectors and use all of their bytes, at stride 2 8 sectors and half "
-               "of their bytes, at stride 8 32 sectors and an eighth. A core that walks along an array uses all of a cache line; "
-               "four threads that take every fourth element each use a quarter of it, and all four fetch it.")
+@figure("saxpy-sectors", "A warp's 32 loads on sectors of 32 bytes, beside one core's cache line",
+        "At stride 1 the 32 loads of a warp touch 4 sectors and use all of their bytes, at stride 2 8 sectors and half "
+        "of their bytes, at stride 8 32 sectors and an eighth. A core that walks along an array uses all of a cache line; "
+        "four threads that take every fourth element each use a quarter of it, and all four fetch it.", height=568)
+def sectors(f):
     f.text(20, 30, "One load instruction of a warp: 32 threads, 4 bytes each", 14, bold=True)
     f.text(20, 48, "a frame is a sector of 32 bytes, the smallest piece that a GPU reads; a coloured cell is a word that is used", 11, quiet=True)
     word, x0 = 7.25, 176
@@ -279,8 +298,7 @@ def sectors():
                 f.box(sx + w * word + 0.5, y + 1, word - 2, 14, colours[owner(l, w)], radius=1)
         f.text(x0, y + 34, note, 11)
         y += 54
-    f.height = y
-    return f
+    return y
 
 
 def cells(f, x, y, width, height, labels, colour_of, size=11):
@@ -288,13 +306,12 @@ def cells(f, x, y, width, height, labels, colour_of, size=11):
         f.box(x + i * width, y, width - 1.5, height, colour_of(i), label, size, radius=1)
 
 
-def reduction_trees():
-    f = Figure(478, "Doubling stride, interleaved addressing and sequential addressing on 16 elements",
-               "Three ways to add 16 numbers with 16 threads. Doubling stride makes 49 additions; both trees make 15. In "
-               "interleaved addressing the working threads are spread over all warps, in sequential addressing they stand side "
-               "by side.")
-    f.text(20, 28, "Sixteen numbers, sixteen threads, four rounds", 14, bold=True)
-    f.text(20, 46, "coloured: the thread adds in this round; a line comes from the other number that it adds. Warps are", 11, quiet=True)
+@figure("reduction-trees", "Doubling stride, interleaved addressing and sequential addressing on 16 elements",
+        "Three ways to add 16 numbers with 16 threads. Doubling stride makes 49 additions; both trees make 15. In "
+        "interleaved addressing the working threads are spread over all warps, in sequential addressing they stand side "
+        "by side.", height=478)
+def reduction_trees(f):
+    f.heading("Sixteen numbers, sixteen threads, four rounds", "coloured: the thread adds in this round; a line comes from the other number that it adds. Warps are")
     f.text(20, 60, "drawn with 4 threads (a frame); real ones have 32.", 11, quiet=True)
     c = 13
     panels = [
@@ -330,16 +347,14 @@ def reduction_trees():
             f.text(x, y, f"stride {s}: {count} thread{'s' * (count > 1)} in {warps} warp{'s' * (warps > 1)}", 11)
         for k, words in enumerate(note):
             f.text(x, y + 26 + 15 * k, words, 11, mono=k == 2)
-    f.height = y + 72
-    return f
+    return y + 72
 
 
-def reduction_shuffle():
-    f = Figure(330, "The sum of a warp by shuffles",
-               "Eight lanes. In each step every lane adds the number of the lane whose number differs in one bit: 4 apart, then "
-               "2, then 1. After three steps each lane holds the sum of all eight.")
-    f.text(20, 28, "The sum of a warp by shuffles: no shared memory, no barrier", 14, bold=True)
-    f.text(20, 46, "drawn with 8 lanes and 3 steps; a warp of 32 takes 5 (16, 8, 4, 2, 1). In a cell: whose numbers it has summed", 11, quiet=True)
+@figure("reduction-shuffle", "The sum of a warp by shuffles",
+        "Eight lanes. In each step every lane adds the number of the lane whose number differs in one bit: 4 apart, then "
+        "2, then 1. After three steps each lane holds the sum of all eight.", height=330)
+def reduction_shuffle(f):
+    f.heading("The sum of a warp by shuffles: no shared memory, no barrier", "drawn with 8 lanes and 3 steps; a warp of 32 takes 5 (16, 8, 4, 2, 1). In a cell: whose numbers it has summed")
     c, x, y = 68, 140, 62
     held = [{t} for t in range(8)]
     f.text(20, y + 17, "lane", 11, quiet=True)
@@ -358,15 +373,14 @@ def reduction_shuffle():
         f.text(20, top + 34, f"from lane ^ {step}", 11, mono=True)
     f.text(20, y + 50, "x += __shfl_xor_sync(0xFFFFFFFF, x, step);", 12, mono=True)
     f.text(380, y + 50, "each lane reads a register of another", 11, quiet=True)
-    f.height = y + 68
-    return f
+    return y + 68
 
 
-def matmul_tiles():
-    f = Figure(400, "Tiles in shared memory and in registers",
-               "A block computes one tile of C. Step by step it loads a tile of A and a tile of B into shared memory. Each thread "
-               "takes a few numbers of both into registers and multiplies each with each.")
-    f.text(20, 28, "C = A B: every number that is loaded is used again", 14, bold=True)
+@figure("matmul-tiles", "Tiles in shared memory and in registers",
+        "A block computes one tile of C. Step by step it loads a tile of A and a tile of B into shared memory. Each thread "
+        "takes a few numbers of both into registers and multiplies each with each.", height=400)
+def matmul_tiles(f):
+    f.heading("C = A B: every number that is loaded is used again")
     heads = ((20, "global memory", "a block computes one tile of C"), (268, "shared memory", "the tiles of this step"),
              (478, "registers", "of one thread"))
     for x, a, b in heads:
@@ -420,17 +434,16 @@ def matmul_tiles():
     f.line(20, 346, 680, 346)
     f.text(20, 366, "shared_static: a 16 × 16 tile, so each number from global memory serves 16 threads.", 11)
     f.text(20, 382, "register_2d: 8 × 8 sums per thread, so 16 numbers from shared memory serve 64 multiply-adds.", 11)
-    return f
 
 
-def spmv_formats():
-    f = Figure(520, "One matrix as CSR, COO and ELL",
-               "A 4 by 4 matrix with eight non-zeros a to h in three formats, and which word each thread reads first. In CSR with "
-               "a thread per row the first words lie a row apart; in COO and ELL the threads read neighbours.")
+@figure("spmv-formats", "One matrix as CSR, COO and ELL",
+        "A 4 by 4 matrix with eight non-zeros a to h in three formats, and which word each thread reads first. In CSR with "
+        "a thread per row the first words lie a row apart; in COO and ELL the threads read neighbours.", height=520)
+def spmv_formats(f):
     colours = ("blue", "orange", "green", "purple")
     matrix = ["a.b.", ".c..", "d.ef", ".g.h"]
     entries = [(r, c, v) for r, row in enumerate(matrix) for c, v in enumerate(row) if v != "."]
-    f.text(20, 28, "One matrix, three formats: which thread reads which word first?", 14, bold=True)
+    f.heading("One matrix, three formats: which thread reads which word first?")
     cell = 28
     for r, row in enumerate(matrix):
         for c, v in enumerate(row):
@@ -487,17 +500,15 @@ def spmv_formats():
     array(y, "column", [str(e[1]) if e else "−1" for _, e in flat], paint)
     array(y + 28, "value", [e[2] if e else "0" for _, e in flat], paint)
     marks(y + 52, range(4))
-    f.height = y + 90
-    return f
+    return y + 90
 
 
-def tridiagonal_dependencies():
-    f = Figure(470, "Which equations each step of cyclic reduction and of parallel cyclic reduction reads",
-               "Eight equations. Cyclic reduction halves the number of equations in three steps and finds the unknowns in four "
-               "steps on the way back: 4, 2 and 1 reductions, then 1, 1, 2 and 4 unknowns. Parallel cyclic reduction reduces "
-               "all eight equations in each of three steps and then has all unknowns.")
-    f.text(20, 28, "Eight equations: who reads whom", 14, bold=True)
-    f.text(20, 46, "a line comes from what the equation or the unknown below needs, besides its own equation; rows count from 0", 11, quiet=True)
+@figure("tridiagonal-dependencies", "Which equations each step of cyclic reduction and of parallel cyclic reduction reads",
+        "Eight equations. Cyclic reduction halves the number of equations in three steps and finds the unknowns in four "
+        "steps on the way back: 4, 2 and 1 reductions, then 1, 1, 2 and 4 unknowns. Parallel cyclic reduction reduces "
+        "all eight equations in each of three steps and then has all unknowns.", height=470)
+def tridiagonal_dependencies(f):
+    f.heading("Eight equations: who reads whom", "a line comes from what the equation or the unknown below needs, besides its own equation; rows count from 0")
     c, left, right = 38, 20, 376
     down, gap = 44, 22
 
@@ -560,20 +571,18 @@ def tridiagonal_dependencies():
         f.box(right, y - 11, 16, 14, colour)
         f.text(right + 24, y, words, 11)
         y += 22
-    f.height = bottom + 24
-    return f
+    return bottom + 24
 
 
-def streams_lanes():
-    f = Figure(392, "Copies and kernels one after the other, and overlapped",
-               "Four strips. One after the other: copy up, kernel, copy down of each strip in turn. Overlapped, in three lanes: "
-               "while one strip is inverted the next goes up and the one before comes down. At the beginning (fill) nothing "
-               "comes down, at the end (drain) nothing goes up.")
+@figure("streams-lanes", "Copies and kernels one after the other, and overlapped",
+        "Four strips. One after the other: copy up, kernel, copy down of each strip in turn. Overlapped, in three lanes: "
+        "while one strip is inverted the next goes up and the one before comes down. At the beginning (fill) nothing "
+        "comes down, at the end (drain) nothing goes up.", height=392)
+def streams_lanes(f):
     colours = ("blue", "orange", "green", "purple")
     up, k, down, unit = 3, 1, 3, 19.2
     x0 = 138
-    f.text(20, 28, "Four strips of an image", 14, bold=True)
-    f.text(20, 46, "the colour is the strip; drawn for a kernel that takes a third of the time of a copy", 11, quiet=True)
+    f.heading("Four strips of an image", "the colour is the strip; drawn for a kernel that takes a third of the time of a copy")
     lanes = ("H2D: copy up", "kernel", "D2H: copy down")
 
     def schedule(y, blocks, end):
@@ -612,18 +621,17 @@ def streams_lanes():
     f.text(x0 + 14 * unit, y + 117, "drain", 11, "middle")
     f.line(20, y + 132, 680, y + 132)
     f.text(20, y + 152, "28 units of time become 16. More and shorter strips make fill and drain shorter; the copies in one direction remain.", 11)
-    f.height = y + 168
-    return f
+    return y + 168
 
 
-def lu_blocks():
-    f = Figure(330, "A step of blocked elimination",
-               "The matrix in the middle of the elimination. On the left and on top the finished columns of L and rows of U. "
-               "Then the panel with the diagonal block and L21, to its right the rows U12, and the trailing matrix A22, which "
-               "loses the product of L21 and U12.")
+@figure("lu-blocks", "A step of blocked elimination",
+        "The matrix in the middle of the elimination. On the left and on top the finished columns of L and rows of U. "
+        "Then the panel with the diagonal block and L21, to its right the rows U12, and the trailing matrix A22, which "
+        "loses the product of L21 and U12.", height=330)
+def lu_blocks(f):
     x0, y0, done, width, rest = 24, 62, 70, 56, 114
     size = done + width + rest
-    f.text(20, 28, "One step: the panel, the triangular solve, the update", 14, bold=True)
+    f.heading("One step: the panel, the triangular solve, the update")
     f.text(x0, 50, "the matrix, in place", 11, quiet=True)
     f.box(x0, y0, size, done, "idle")
     f.box(x0, y0 + done, done, size - done, "idle")
@@ -657,14 +665,13 @@ def lu_blocks():
     f.line(tx, y - 6, 680, y - 6)
     f.text(tx, y + 14, "Look-ahead: the update of the next panel's columns comes", 11)
     f.text(tx, y + 29, "first; that panel then runs during the rest of the update.", 11)
-    f.height = max(330, y + 44)
-    return f
+    return max(330, y + 44)
 
 
-def fdtd_cell():
-    f = Figure(330, "The cells of Yee's scheme",
-               "Left: three by three cells. U is at the centre of each cell, P at its lower edge, Q at its left edge. Right: "
-               "U needs the four edges of its cell; P and Q need the two cells beside them.")
+@figure("fdtd-cell", "The cells of Yee's scheme",
+        "Left: three by three cells. U is at the centre of each cell, P at its lower edge, Q at its left edge. Right: "
+        "U needs the four edges of its cell; P and Q need the two cells beside them.", height=330)
+def fdtd_cell(f):
     size, x0, y0 = 78, 40, 40
     for j in range(3):
         for i in range(3):
@@ -704,13 +711,12 @@ def fdtd_cell():
     f.text(440, 260, "TE: U = Hz, P = Ex, Q = Ey, m = \u00b5, e = \u03b5", 11, quiet=True)
     f.text(440, 276, "TM: U = Ez, P = \u2212Hx, Q = \u2212Hy, m = \u03b5, e = \u00b5", 11, quiet=True)
     f.box(x + 18, y + 72, 24, 18, "blue", "U", 11)
-    return f
 
 
-def cg_split():
-    f = Figure(330, "A grid shared out over two devices",
-               "The rows of the grid are cut into two parts. Each part needs one grid line of the other: its halo. The lines beside "
-               "the cut are the border; all others are inner rows, which are multiplied while the halo travels.")
+@figure("cg-split", "A grid shared out over two devices",
+        "The rows of the grid are cut into two parts. Each part needs one grid line of the other: its halo. The lines beside "
+        "the cut are the border; all others are inner rows, which are multiplied while the halo travels.", height=330)
+def cg_split(f):
     size, x0, y0 = 26, 40, 52
     f.text(x0, 34, "p, on device 0", 12, bold=True)
     for j in range(4):
@@ -738,13 +744,12 @@ def cg_split():
     f.text(x0 + 46, y + 13, "inner rows: their product needs no halo, so it runs while the halo travels", 12)
     f.box(x0, y + 28, 18, 18, "orange", radius=0)
     f.text(x0 + 46, y + 41, "border: sent to the other device, and multiplied when the halo is there", 12)
-    return f
 
 
-def cg_iteration():
-    f = Figure(300, "One iteration on two devices",
-               "Both devices collect their border, multiply inner rows while the halo travels, multiply the border rows, share "
-               "p.q, update the residual, share r.r, and update x and p. Arrows cross between the devices three times.")
+@figure("cg-iteration", "One iteration on two devices",
+        "Both devices collect their border, multiply inner rows while the halo travels, multiply the border rows, share "
+        "p.q, update the residual, share r.r, and update x and p. Arrows cross between the devices three times.", height=300)
+def cg_iteration(f):
     steps = (("collect", 48, "plain"), ("inner rows of A p", 150, "blue"), ("border", 56, "orange"), ("r, r\u00b7r", 92, "green"),
              ("x and p", 92, "purple"))
     gap = (2, 2, 34, 34)
@@ -770,7 +775,6 @@ def cg_iteration():
     f.line(104, 262, 640, 262, arrow=True)
     f.text(640, 280, "time", 11, "end", quiet=True)
     f.text(104, 30, "The halo travels beside the inner rows; the two sums are waited for.", 12, quiet=True)
-    return f
 
 
 # Pictures of single requests, as ./lab explain --page shows them. They are drawn from what tools/counts has counted.
@@ -790,10 +794,10 @@ def request_heading(f, y, one, words):
     return y + 44
 
 
-def word_coalesced():
-    f = Figure(0, "A load of a warp that is coalesced, and one that is not",
-               "Words of memory in sectors of eight. In the first load neighbouring lanes read neighbouring words and use all of "
-               "their sectors, in the second they read every third word and use a third.")
+@figure("word-coalesced", "A load of a warp that is coalesced, and one that is not",
+        "Words of memory in sectors of eight. In the first load neighbouring lanes read neighbouring words and use all of "
+        "their sectors, in the second they read every third word and use a third.")
+def word_coalesced(f):
     y, cell = 34, 19
     for one in COUNTED["coalesced"]:
         request = one["requests"][0]
@@ -809,14 +813,13 @@ def word_coalesced():
                 f.box(x + w * cell, top, cell - 2, 24, "idle" if lane is None else "blue", "" if lane is None else str(lane), 13)
         y += -(-len(sectors) // 4) * 34 + 34
     f.text(20, y - 8, "frame: a sector, 32 bytes; number: the lane", LARGE, quiet=True)
-    f.height = y + 12
-    return f
+    return y + 12
 
 
-def word_bank():
-    f = Figure(0, "A request to local memory without bank conflicts, and one with them",
-               "Words of local memory, 32 banks as columns. In the first request no bank has two words to deliver, so one pass "
-               "is enough. In the second all lanes meet in a few banks, and each row takes a pass of its own.")
+@figure("word-bank", "A request to local memory without bank conflicts, and one with them",
+        "Words of local memory, 32 banks as columns. In the first request no bank has two words to deliver, so one pass "
+        "is enough. In the second all lanes meet in a few banks, and each row takes a pass of its own.")
+def word_bank(f):
     y, cell = 34, 20.6
     for one in COUNTED["bank"]:
         request = one["requests"][0]
@@ -837,14 +840,13 @@ def word_bank():
         y += (last + 1) * 30 + 34
     f.text(20, y - 8, "column: a bank; colour: a pass", LARGE, quiet=True)
     f.text(20, y + 20, "number: the lane (half a warp, 8 bytes each)", LARGE, quiet=True)
-    f.height = y + 38
-    return f
+    return y + 38
 
 
-def word_divergence():
-    f = Figure(0, "The same additions in one warp, and spread over eight",
-               "Eight warps of 32 lanes, one above the other. In the first rung the lanes that add stand side by side in one "
-               "warp; the other warps have nothing to do. In the second each warp has two of them, and its other lanes wait.")
+@figure("word-divergence", "The same additions in one warp, and spread over eight",
+        "Eight warps of 32 lanes, one above the other. In the first rung the lanes that add stand side by side in one "
+        "warp; the other warps have nothing to do. In the second each warp has two of them, and its other lanes wait.")
+def word_divergence(f):
     y, cell = 34, 18
     for one in COUNTED["divergence"]:
         adding = {request["warp"]: [lane for lane, _ in request["lanes"]] for request in one["requests"]}
@@ -858,24 +860,24 @@ def word_divergence():
         y += 36
     f.text(20, y - 8, "blue: adds; orange: waits while its warp runs", LARGE, quiet=True)
     f.text(20, y + 20, "empty: its warp does not run", LARGE, quiet=True)
-    f.height = y + 38
-    return f
+    return y + 38
 
 
-def first_run():
+FIRST_RUN = json.loads((pathlib.Path(__file__).parents[1] / "results/h200/reduction-ladder28.json").read_text(encoding="utf-8"))[0]
+
+
+@figure("first-run", f"The ladder of lab 02 on an {FIRST_RUN['devices'][0]['name'].removeprefix('NVIDIA ')}",
+        "A run in a terminal: for each CUDA variant the time of the kernel, the bandwidth, and a bar as long as its percentage of the "
+        "device's limit. From the first to the last variant the bars grow fivefold.")
+def first_run(f):
     """The stored run of lab 02 on an H200, as the program shows it, with a bar for each percentage."""
-    path = pathlib.Path(__file__).parents[1] / "results/h200/reduction-ladder28.json"
-    run = json.loads(path.read_text(encoding="utf-8"))[0]
-    f = Figure(0, f"The ladder of lab 02 on an {run['devices'][0]['name'].removeprefix('NVIDIA ')}",
-               "A run in a terminal: for each CUDA variant the time of the kernel, the bandwidth, and a bar as long as its percentage of the "
-               "device's limit. From the first to the last variant the bars grow fivefold.")
     size, y, left = 12, 30, 20
-    f.text(left, y, f"$ ./lab run reduction --n 2^28   # the sum of {run['problem']['n']:,} floats", size, mono=True)
+    f.text(left, y, f"$ ./lab run reduction --n 2^28   # the sum of {FIRST_RUN['problem']['n']:,} floats", size, mono=True)
     y += 26
     for x, words, anchor in ((left, "variant", "start"), (270, "kernel ms", "end"), (340, "GB/s", "end"), (410, "% bound", "end"),
                              (640, "result", "start")):
         f.text(x, y, words, size, anchor, quiet=True, mono=True)
-    for one in run["variants"]:
+    for one in FIRST_RUN["variants"]:
         if one["backend"] != "cuda" or one["status"] != "passed":
             continue
         y += 21
@@ -888,35 +890,12 @@ def first_run():
     f.line(615, 44, 615, y + 6, dash=True)
     y += 28
     f.text(left, y, "dashed: what the memory allows, measured by copying in the same run; purple: NVIDIA's own library", 11.5, quiet=True)
-    f.height = y + 18
-    return f
+    return y + 18
 
-
-figures = {
-    "first-run": first_run,
-    "kernel-words": kernel_words,
-    "memory-hierarchy": memory_hierarchy,
-    "saxpy-indices": saxpy_indices,
-    "saxpy-sectors": sectors,
-    "reduction-trees": reduction_trees,
-    "reduction-shuffle": reduction_shuffle,
-    "matmul-tiles": matmul_tiles,
-    "spmv-formats": spmv_formats,
-    "streams-lanes": streams_lanes,
-    "tridiagonal-dependencies": tridiagonal_dependencies,
-    "lu-blocks": lu_blocks,
-    "fdtd-cell": fdtd_cell,
-    "cg-split": cg_split,
-    "cg-iteration": cg_iteration,
-    "word-coalesced": word_coalesced,
-    "word-bank": word_bank,
-    "word-divergence": word_divergence,
-}
 
 if __name__ == "__main__":
-    import lessons  # which takes Figure from here
+    from lessons import figures  # with those of this file
 
-    figures.update(lessons.figures)
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
-    for name, draw in figures.items():
-        (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
+    for name, drawn in figures.items():
+        (folder / f"{name}.svg").write_text(drawn(), encoding="utf-8")

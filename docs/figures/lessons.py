@@ -4,7 +4,7 @@ import math
 import pathlib
 import struct
 
-from draw import Figure, plural
+from draw import figure, figures, plural  # noqa: F401: draw.py takes them from here
 
 RESULTS = pathlib.Path(__file__).resolve().parents[1] / "results"
 
@@ -29,11 +29,11 @@ def key(f, x, y, entries, size=11):
 
 # ---- CPU and GPU -----------------------------------------------------------------------------------------------------------
 
-def cpu_gpu():
-    f = Figure(0, "What a core and a multiprocessor do while a load is on its way",
-               "Above, a core: most of its area is caches and control, and it works on one task after the other. Below, a "
-               "multiprocessor: most of its area is arithmetic and registers, and while one warp waits for memory another works.")
-    f.text(20, 28, "Eight tasks on a core, and 256 on a multiprocessor: compute, load, compute", 14, bold=True)
+@figure("lesson-cpu-gpu", "What a core and a multiprocessor do while a load is on its way",
+        "Above, a core: most of its area is caches and control, and it works on one task after the other. Below, a "
+        "multiprocessor: most of its area is arithmetic and registers, and while one warp waits for memory another works.")
+def cpu_gpu(f):
+    f.heading("Eight tasks on a core, and 256 on a multiprocessor: compute, load, compute")
     key(f, 20, 50, (("green", "computes", 110), ("orange", "waits for memory", 160), ("blue", "caches and control", 165),
                     ("purple", "registers", 100)))
 
@@ -70,18 +70,16 @@ def cpu_gpu():
     f.line(200, y + 174, 668, y + 174, arrow=True)
     f.text(668, y + 192, "time", 11, "end", quiet=True)
     f.text(20, y + 192, "a drawing, not to scale", 11, quiet=True)
-    f.height = y + 208
-    return f
+    return y + 208
 
 
 # ---- Little's law ----------------------------------------------------------------------------------------------------------
 
-def in_flight():
-    f = Figure(0, "Little's law as a pipe",
-               "A pipe whose length is the latency and whose width is the bandwidth. With one request in it at a time it delivers "
-               "little; when it is full it delivers all it can, and more requests only wait at its entrance.")
-    f.text(20, 28, "A memory is a pipe: its length is the latency, its width the bandwidth", 14, bold=True)
-    f.text(20, 46, "a square is a request in flight; the pipe holds 4 x 12 = 48 of them", 11, quiet=True)
+@figure("lesson-in-flight", "Little's law as a pipe",
+        "A pipe whose length is the latency and whose width is the bandwidth. With one request in it at a time it delivers "
+        "little; when it is full it delivers all it can, and more requests only wait at its entrance.")
+def in_flight(f):
+    f.heading("A memory is a pipe: its length is the latency, its width the bandwidth", "a square is a request in flight; the pipe holds 4 x 12 = 48 of them")
     cell, left = 26, 176
     for row, (name, note, filled) in enumerate((
             ("one load at a time", "1 in flight", lambda c, r: c == 5 and r == 1),
@@ -113,16 +111,15 @@ def in_flight():
     f.text(x0 - 8, y0 - h + 4, "bandwidth", 11, "end", quiet=True)
     f.text(x0 + 12, y0 - h + 20, "more threads help", 11)
     f.text(x0 + w * 0.58, y0 - h + 20, "more threads only wait longer", 11)
-    f.height = y0 + 34
-    return f
+    return y0 + 34
 
 
 # ---- Races -----------------------------------------------------------------------------------------------------------------
 
-def race():
-    f = Figure(0, "A race with and without a barrier",
-               "Two warps store to shared memory and then read what the other one stored. Without a barrier warp 0 reads before "
-               "warp 1 has stored, and gets an old value. With a barrier warp 0 waits for warp 1.")
+@figure("lesson-race", "A race with and without a barrier",
+        "Two warps store to shared memory and then read what the other one stored. Without a barrier warp 0 reads before "
+        "warp 1 has stored, and gets an old value. With a barrier warp 0 waits for warp 1.")
+def race(f):
     f.text(20, 28, "x[me] = me;  out[i] = x[(me + 1) % 64];", 13, mono=True, bold=True)
     f.text(20, 46, "warp 0 has items 0 to 31, warp 1 has 32 to 63. Item 31 of warp 0 reads x[32], which warp 1 stores.", 11, quiet=True)
     y, x0 = 66, 90
@@ -150,17 +147,16 @@ def race():
     f.line(x0, y - 8, 668, y - 8, arrow=True)
     f.text(668, y + 10, "time", 11, "end", quiet=True)
     f.text(20, y + 10, "If warp 1 is not late, both results are right: the fault is in every run, but shows only in some.", 11)
-    f.height = y + 26
-    return f
+    return y + 26
 
 
 # ---- Errors ----------------------------------------------------------------------------------------------------------------
 
-def errors():
-    f = Figure(0, "When an error of a kernel is told",
-               "The host launches a kernel, and the launch returns at once without an error. The kernel fails on the device later. The "
-               "next call that waits for the device returns the error. In CUDA all later calls return it too.")
-    f.text(20, 28, "A kernel fails after the call that launched it has returned", 14, bold=True)
+@figure("lesson-errors", "When an error of a kernel is told",
+        "The host launches a kernel, and the launch returns at once without an error. The kernel fails on the device later. The "
+        "next call that waits for the device returns the error. In CUDA all later calls return it too.")
+def errors(f):
+    f.heading("A kernel fails after the call that launched it has returned")
     f.text(20, 66, "host", 12, bold=True)
     f.text(20, 136, "device", 12, bold=True)
     f.line(90, 62, 672, 62)
@@ -183,19 +179,17 @@ def errors():
     f.text(90, 200, "Not every fault of a kernel is an error: a store outside of a buffer may change something else, silently.", 11)
     f.text(20, 224, "either", 12, bold=True)
     f.text(90, 224, "A call with wrong arguments does nothing, says so itself, and does no harm to the next call.", 11)
-    f.height = 242
-    return f
+    return 242
 
 
 # ---- Profiling -------------------------------------------------------------------------------------------------------------
 
-def profile():
+@figure("lesson-profile", "What Nsight Compute counted for five kernels",
+        "For three kernels of lab 01: instructions, requests to global memory and sectors. The vector loads need a quarter of "
+        "the requests for the same sectors. For two kernels of lab 03: the tiles in shared memory need a seventh of the sectors.")
+def profile(f):
     """Bars of what Nsight Compute counted: docs/results/counts/ncu."""
-    f = Figure(0, "What Nsight Compute counted for five kernels",
-               "For three kernels of lab 01: instructions, requests to global memory and sectors. The vector loads need a quarter of "
-               "the requests for the same sectors. For two kernels of lab 03: the tiles in shared memory need a seventh of the sectors.")
-    f.text(20, 28, "What the hardware counted", 14, bold=True)
-    f.text(20, 46, "Nsight Compute on an H100 (docs/results/counts/ncu); bars to scale within a lab and a colour", 11, quiet=True)
+    f.heading("What the hardware counted", "Nsight Compute on an H100 (docs/results/counts/ncu); bars to scale within a lab and a colour")
     key(f, 20, 70, (("blue", "warp instructions", 160), ("orange", "requests to global memory", 210),
                     ("green", "sectors", 80), ("purple", "passes of shared memory", 190)))
     names = (("instructions", "blue"), ("global_requests", "orange"), ("global_sectors", "green"), ("local_passes", "purple"))
@@ -216,8 +210,7 @@ def profile():
                 y += 16
             y += 12
         y += 10
-    f.height = y
-    return f
+    return y
 
 
 # ---- Floating point --------------------------------------------------------------------------------------------------------
@@ -254,12 +247,12 @@ def sum_in_chains(a, chains):
     return sum_in_tree([sum_in_order(a[t::chains]) for t in range(chains)])
 
 
-def rounding():
-    f = Figure(0, "Where the floats lie, and the error of a sum by its order",
-               "Above: the numbers that a float with a fraction of only 3 bits can be, between 1 and 8: the distance doubles at every power "
-               "of two. Below: the relative error of the sum of n random numbers in single precision, added one after the other, in "
-               "256 chains and in a tree, with the bounds.")
-    f.text(20, 28, "The floats between 1 and 8, if the fraction had 3 bits (it has 23)", 14, bold=True)
+@figure("lesson-rounding", "Where the floats lie, and the error of a sum by its order",
+        "Above: the numbers that a float with a fraction of only 3 bits can be, between 1 and 8: the distance doubles at every power "
+        "of two. Below: the relative error of the sum of n random numbers in single precision, added one after the other, in "
+        "256 chains and in a tree, with the bounds.")
+def rounding(f):
+    f.heading("The floats between 1 and 8, if the fraction had 3 bits (it has 23)")
     place = lambda v: 40 + (v - 1) * 88
     f.line(place(1), 70, place(8), 70)
     for power in (1, 2, 4):
@@ -309,20 +302,18 @@ def rounding():
         f.text(532, top + 46 + 56 * k, bound, 11, quiet=True)
     f.text(512, top + 196, "dashed: the bound;", 11, quiet=True)
     f.text(512, top + 212, "at the lower edge: 10⁻⁹ or less", 11, quiet=True)
-    f.height = top + h + 52
-    return f
+    return top + h + 52
 
 
 # ---- Occupancy -------------------------------------------------------------------------------------------------------------
 
-def occupancy():
+@figure("lesson-occupancy", "Occupancy bought with registers",
+        "A multiprocessor has 64 places for warps. With 128 registers per thread 16 of them are taken, with 80 registers 24, with 64 "
+        "registers 32. The times of the same kernel on an H100: the more places are taken, the slower it is, because the compiler "
+        "keeps variables in memory.")
+def occupancy(f):
     """The study `registers` of lab 03 on an H100: docs/results/h100/matmul-registers.json."""
-    f = Figure(0, "Occupancy bought with registers",
-               "A multiprocessor has 64 places for warps. With 128 registers per thread 16 of them are taken, with 80 registers 24, with 64 "
-               "registers 32. The times of the same kernel on an H100: the more places are taken, the slower it is, because the compiler "
-               "keeps variables in memory.")
-    f.text(20, 28, "One multiprocessor: 64 places for warps, 65,536 registers", 14, bold=True)
-    f.text(20, 46, "cuda_register_2d of lab 03, compiled for 2, 3 and 4 blocks of 256 threads; a square is a warp, a colour a block", 11, quiet=True)
+    f.heading("One multiprocessor: 64 places for warps, 65,536 registers", "cuda_register_2d of lab 03, compiled for 2, 3 and 4 blocks of 256 threads; a square is a warp, a colour a block")
     runs = json.loads((RESULTS / "h100/matmul-registers.json").read_text(encoding="utf-8"))
     variants = {run["problem"]["blocks wanted"]: run["variants"][0] for run in runs}
     longest = max(one["kernel_ms"]["median"] for one in variants.values())
@@ -342,16 +333,14 @@ def occupancy():
         f.text(470, y + 44, f"{one['gflop_per_s'] / 1000:.1f} TFLOP/s", 11)
         y += 74
     f.text(20, y + 2, "n = 4096, on an H100 (docs/results/h100/matmul-registers.json)", 11, quiet=True)
-    f.height = y + 18
-    return f
+    return y + 18
 
 
-def waves():
-    f = Figure(0, "Waves and their tail",
-               "Blocks of equal length on eight places. Sixteen blocks take two full waves. Seventeen take a third wave in which one block "
-               "runs alone. Four times as many blocks, each a quarter as long, make the tail shorter.")
-    f.text(20, 28, "Waves and tail: a GPU that holds 8 blocks at a time", 14, bold=True)
-    f.text(20, 46, "a row is a place for a block; all blocks of a launch are equally long", 11, quiet=True)
+@figure("lesson-waves", "Waves and their tail",
+        "Blocks of equal length on eight places. Sixteen blocks take two full waves. Seventeen take a third wave in which one block "
+        "runs alone. Four times as many blocks, each a quarter as long, make the tail shorter.")
+def waves(f):
+    f.heading("Waves and tail: a GPU that holds 8 blocks at a time", "a row is a place for a block; all blocks of a launch are equally long")
     y, unit, x0 = 62, 96, 196
     for title, note, blocks, length in (("16 blocks", "two waves, no tail", 16, 1.0),
                                         ("17 blocks", "the third wave has one block", 17, 1.0),
@@ -372,17 +361,16 @@ def waves():
     f.line(x0 + 30, y - 8, 668, y - 8, arrow=True)
     f.text(668, y + 10, "time", 11, "end", quiet=True)
     key(f, 20, y + 10, (("blue", "a wave", 76), ("green", "the next", 84), ("orange", "the tail", 90)))
-    f.height = y + 26
-    return f
+    return y + 26
 
 
 # ---- Memory order ----------------------------------------------------------------------------------------------------------
 
-def scopes():
-    f = Figure(0, "Who waits for whom: barriers and fences by their reach",
-               "Nested frames: thread, warp, block, cluster, device, system. In each the call of CUDA and of OpenCL that orders accesses for "
-               "all who are in it, and whether they also wait for each other.")
-    f.text(20, 28, "How far an order reaches", 14, bold=True)
+@figure("lesson-scopes", "Who waits for whom: barriers and fences by their reach",
+        "Nested frames: thread, warp, block, cluster, device, system. In each the call of CUDA and of OpenCL that orders accesses for "
+        "all who are in it, and whether they also wait for each other.")
+def scopes(f):
+    f.heading("How far an order reaches")
     f.text(300, 28, "CUDA", 12, bold=True)
     f.text(520, 28, "OpenCL", 12, bold=True)
     rows = (("system: host and all GPUs", "orange", "the end of a command,", "__threadfence_system()", "the end of a command", "(clFinish, an event)"),
@@ -397,18 +385,17 @@ def scopes():
         for x, lines in ((300, (c1, c2)), (520, (o1, o2))):
             for m, words in enumerate(line for line in lines if line):
                 f.text(x, y + 20 + 16 * m, words, 11, mono=words.startswith("__") and ":" not in words)
-    f.height = 46 + 52 * len(rows) + 6 * (len(rows) - 1) + 14
-    return f
+    return 46 + 52 * len(rows) + 6 * (len(rows) - 1) + 14
 
 
 # ---- Conjugate gradients ---------------------------------------------------------------------------------------------------
 
-def descent():
+@figure("lesson-descent", "Steepest descent and conjugate gradients on f(x)",
+        "On the left the level lines of f, ellipses that are not parallel to the axes. Steepest descent goes to the middle in a zigzag of "
+        "right angles, conjugate gradients reach it with the second step. On the right f along the first direction, a parabola whose "
+        "least point is the end of the step, and the value of f over the steps of both.")
+def descent(f):
     """f(x) = x.Ax/2 - b.x for two unknowns: every point is computed."""
-    f = Figure(0, "Steepest descent and conjugate gradients on f(x)",
-               "On the left the level lines of f, ellipses that are not parallel to the axes. Steepest descent goes to the middle in a zigzag of "
-               "right angles, conjugate gradients reach it with the second step. On the right f along the first direction, a parabola whose "
-               "least point is the end of the step, and the value of f over the steps of both.")
     a, b = ((2.0, 2.0), (2.0, 5.0)), (2.0, -1.0)
     det = a[0][0] * a[1][1] - a[0][1] * a[1][0]
     best = ((a[1][1] * b[0] - a[0][1] * b[1]) / det, (a[0][0] * b[1] - a[1][0] * b[0]) / det)
@@ -437,8 +424,7 @@ def descent():
         return points
 
     steep, conjugate = path(12, False), path(2, True)
-    f.text(20, 28, "f(x) = x·Ax/2 − b·x, with A = (2 2; 2 5) and b = (2, −1)", 14, bold=True)
-    f.text(20, 46, "left: level lines of f from above, and both paths from one start. Right: f itself", 11, quiet=True)
+    f.heading("f(x) = x·Ax/2 − b·x, with A = (2 2; 2 5) and b = (2, −1)", "left: level lines of f from above, and both paths from one start. Right: f itself")
     place = lambda x: (206 + 38 * (x[0] - best[0]), 216 - 38 * (x[1] - best[1]))
 
     # Level lines: A = L L^T, so x = best + sqrt(2 h) L^-T (cos, sin) has f = f(best) + h.
@@ -496,18 +482,16 @@ def descent():
     for step in (0, 2, 4, 8, 12):
         f.text(px(step), y0 + 16, str(step), 11, "middle")
     key(f, 20, 396, (("orange", "steepest descent, twelve steps", 230), ("blue", "conjugate gradients, two steps", 230)))
-    f.height = 412
-    return f
+    return 412
 
 
 # ---- Shared memory, warps, halos, merge path -------------------------------------------------------------------------------
 
-def bank_conflicts():
-    f = Figure(0, "A column of a tile: bank conflicts, and the column that removes them",
-               "A tile of 8 by 8 words in 8 banks. Without padding a column lies in one bank, and takes eight passes. With one unused word per row "
-               "the words of a column lie in eight banks, and take one pass.")
-    f.text(20, 28, "Eight threads read a column of a tile: which banks hold it?", 14, bold=True)
-    f.text(20, 46, "drawn with 8 banks and a tile of 8 x 8 words; a GPU has 32 banks, and the usual tile is 32 x 32", 11, quiet=True)
+@figure("lesson-banks", "A column of a tile: bank conflicts, and the column that removes them",
+        "A tile of 8 by 8 words in 8 banks. Without padding a column lies in one bank, and takes eight passes. With one unused word per row "
+        "the words of a column lie in eight banks, and take one pass.")
+def bank_conflicts(f):
+    f.heading("Eight threads read a column of a tile: which banks hold it?", "drawn with 8 banks and a tile of 8 x 8 words; a GPU has 32 banks, and the usual tile is 32 x 32")
     cell = 32
     for panel, (x0, pitch, name, note) in enumerate(((40, 8, "float x[8][8]", "all in bank 2: eight passes"),
                                                      (390, 9, "float x[8][9]", "each in another bank: one pass"))):
@@ -521,14 +505,13 @@ def bank_conflicts():
             f.box(x0 + bank * cell, 100 + line * 24, cell - 2, 22, colour, f"{row},{column}" if column < 8 else "–", 11)
         f.text(x0, 100 + pitch * 24 + 18, note, 12)
     f.text(40, 362, "column of numbers: a bank; in a cell: row, column; orange: the column that the threads read; –: never used", 11, quiet=True)
-    f.height = 380
-    return f
+    return 380
 
 
-def divergence():
-    f = Figure(0, "Divergence over time",
-               "A warp whose threads take two branches runs first one, then the other; in each the threads of the other branch are idle. If the branch "
-               "follows the borders of the warps, each warp runs one branch only.")
+@figure("lesson-divergence", "Divergence over time",
+        "A warp whose threads take two branches runs first one, then the other; in each the threads of the other branch are idle. If the branch "
+        "follows the borders of the warps, each warp runs one branch only.")
+def divergence(f):
     f.text(20, 28, "if (condition) A; else B;  A and B take equally long", 14, mono=True, bold=True)
     f.text(20, 46, "two warps, drawn with 8 threads each; a row is a thread", 11, quiet=True)
     y, unit, x0 = 62, 110, 250
@@ -555,16 +538,14 @@ def divergence():
     f.line(x0, y - 4, 600, y - 4, arrow=True)
     f.text(600, y + 14, "time", 11, "end", quiet=True)
     key(f, 20, y + 14, (("green", "all", 60), ("blue", "A", 50), ("orange", "B", 50), ("idle", "idle", 60)))
-    f.height = y + 30
-    return f
+    return y + 30
 
 
-def halo():
-    f = Figure(0, "A halo that shrinks over four steps",
-               "A block loads a tile of 16 by 16 cells. After each step the outermost ring is no longer right, because its neighbours are missing: "
-               "14, 12, 10 and at last 8 by 8 cells are right, and these are stored.")
-    f.text(20, 28, "Four steps on one tile: each costs a ring of the halo", 14, bold=True)
-    f.text(20, 46, "16 x 16 cells are loaded once; what is right after each step is coloured", 11, quiet=True)
+@figure("fdtd-halo", "A halo that shrinks over four steps",
+        "A block loads a tile of 16 by 16 cells. After each step the outermost ring is no longer right, because its neighbours are missing: "
+        "14, 12, 10 and at last 8 by 8 cells are right, and these are stored.")
+def halo(f):
+    f.heading("Four steps on one tile: each costs a ring of the halo", "16 x 16 cells are loaded once; what is right after each step is coloured")
     cell, side = 7.4, 16
     for step in range(5):
         x0, y0 = 20 + step * 134, 64
@@ -578,18 +559,16 @@ def halo():
         f.text(x0 + side * cell / 2, y0 + side * cell + 34, f"{right} x {right} right", 11, "middle")
     key(f, 20, 242, (("green", "stored in the end: 64 of 256 cells", 250), ("blue", "halo that is still right", 180), ("idle", "no longer right", 120)))
     f.text(20, 264, "The memory is read and written once in four steps. The price: cells of the halo are computed by two blocks or more.", 11)
-    f.height = 282
-    return f
+    return 282
 
 
-def merge_path():
+@figure("spmv-merge-path", "Merge path: equal pieces of rows and non-zeros",
+        "A path through a grid: to the right for a non-zero, down for the end of a row. It is cut by three diagonals into pieces of six "
+        "steps each, whatever the lengths of the rows.")
+def merge_path(f):
     """Rows with 3, 0, 5, 1, 2 and 1 non-zeros; 18 steps; three threads with six steps each."""
-    f = Figure(0, "Merge path: equal pieces of rows and non-zeros",
-               "A path through a grid: to the right for a non-zero, down for the end of a row. It is cut by three diagonals into pieces of six "
-               "steps each, whatever the lengths of the rows.")
     lengths, pieces = (3, 0, 5, 1, 2, 1), 3
-    f.text(20, 28, "Merge path: to the right a non-zero, down the end of a row", 14, bold=True)
-    f.text(20, 46, f"rows of {', '.join(map(str, lengths))} non-zeros; 12 + 6 = 18 steps; three threads with six steps each", 11, quiet=True)
+    f.heading("Merge path: to the right a non-zero, down the end of a row", f"rows of {', '.join(map(str, lengths))} non-zeros; 12 + 6 = 18 steps; three threads with six steps each")
     cell, x0, y0 = 36, 120, 84
     nonzeros, rows = sum(lengths), len(lengths)
     share = (nonzeros + rows) // pieces
@@ -625,23 +604,6 @@ def merge_path():
         names.append((("blue", "orange", "green")[piece], f"thread {piece}: {across} products, {plural(share - across, 'row')}", 210))
     key(f, 20, y, names)
     f.text(20, y + 22, "dashed: a diagonal row + non-zero = 6, 12. A thread finds by bisection where the path crosses its diagonal.", 11, quiet=True)
-    f.height = y + 40
-    return f
+    return y + 40
 
 
-figures = {
-    "lesson-cpu-gpu": cpu_gpu,
-    "lesson-in-flight": in_flight,
-    "lesson-race": race,
-    "lesson-errors": errors,
-    "lesson-profile": profile,
-    "lesson-rounding": rounding,
-    "lesson-occupancy": occupancy,
-    "lesson-waves": waves,
-    "lesson-scopes": scopes,
-    "lesson-descent": descent,
-    "lesson-banks": bank_conflicts,
-    "lesson-divergence": divergence,
-    "fdtd-halo": halo,
-    "spmv-merge-path": merge_path,
-}

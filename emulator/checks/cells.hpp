@@ -10,8 +10,9 @@
 namespace cuda_emulator {
 
 /// How strong an access is in the sense of the PTX ISA: atomic operations, volatile, relaxed and stronger ones do not race
-/// with each other where the scope of each includes the other's thread.
-enum class Strength : unsigned { weak, block, device };
+/// with each other where the scope of each includes the other's thread. What cp.async writes is under way until its thread
+/// has waited for it: nobody may touch it.
+enum class Strength : unsigned { weak, block, device, under_way };
 
 /// The last access of a kind. 16 bytes of zeros: none.
 struct Record {
@@ -38,8 +39,11 @@ struct Cells {
 template <class Race>
 void check(const Cells& cells, std::size_t i, const Record& mine, bool writes, BlockOrder& order, const Race& race) {
     const auto races = [&](const Record& r) {
-        if (r.round != mine.round || order.knows(mine.thread(), r.stamp())) return false;
-        if (r.strength() == Strength::weak || mine.strength() == Strength::weak) return true;
+        if (r.round != mine.round) return false;
+        if (r.strength() == Strength::under_way) return true;
+        if (order.knows(mine.thread(), r.stamp())) return false;
+        const auto strong = [](const Record& one) { return one.strength() == Strength::block || one.strength() == Strength::device; };
+        if (!strong(r) || !strong(mine)) return true;
         return r.block != mine.block && (r.strength() == Strength::block || mine.strength() == Strength::block);
     };
     if (races(cells.write[i])) race(cells.write[i], true);

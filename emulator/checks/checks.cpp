@@ -72,6 +72,13 @@ struct Watched {
     };
     std::vector<Load> loads;
 
+    struct Copy { // of cp.async, under way
+        std::uint64_t at;
+        unsigned thread;
+        Access what;
+    };
+    std::vector<Copy> copies;
+
     struct Range {
         std::uintptr_t begin = 0, end = 0;
         bool host_visible = false;
@@ -112,6 +119,7 @@ public:
         b->shared_written.assign(view.shared_bytes, 0);
         b->shared.resize(view.shared_bytes);
         b->local_written.clear();
+        b->copies.clear();
         b->ranges.fill({});
     }
 
@@ -189,6 +197,23 @@ public:
         Watched& b = of(*warp.block);
         settle(b);
         if (scope != Scope::none) b.order->fence(warp.index, lanes);
+    }
+
+    void async_wait(WarpView& warp, Mask lanes, const Instruction&) override {
+        Watched& b = of(*warp.block);
+        settle(b);
+        std::erase_if(b.copies, [&](const Watched::Copy& copy) {
+            if (copy.thread / 32 != warp.index || !(lanes >> copy.thread % 32 & 1) || is_under_way(warp, copy.thread % 32, b.view->shared + copy.at))
+                return false;
+            std::memset(b.shared_written.data() + copy.at, 1, copy.what.bytes);
+            Record mine{b.round, static_cast<std::uint32_t>(b.view->index), b.order->now(),
+                        Record::pack(copy.thread, Strength::weak, copy.what.instruction->index)};
+            for (unsigned i = 0; i < copy.what.bytes; i += 4) {
+                Record& write = b.shared.words.write[(copy.at + i) / 4];
+                if (write.round == b.round && write.strength() == Strength::under_way && write.thread() == copy.thread) write = mine;
+            }
+            return true;
+        });
     }
 
     void bad_shuffle(WarpView& warp, unsigned lane, unsigned source, const Instruction& instruction) override {
@@ -306,9 +331,13 @@ private:
                 if (!all_written(written + at, a.bytes)) unset(b, first + lane, a, at, written + at);
             });
         const bool writes = a.writes() || a.kind == AccessKind::async_copy;
-        if (writes) for_lanes(inside, [&](unsigned lane) { std::memset(written + a.addresses[lane], 1, a.bytes); });
+        const bool copies = a.kind == AccessKind::async_copy;
+        if (copies)
+            for_lanes(inside, [&](unsigned lane) { b.copies.push_back({a.addresses[lane], first + lane, a}); });
+        else if (writes)
+            for_lanes(inside, [&](unsigned lane) { std::memset(written + a.addresses[lane], 1, a.bytes); });
 
-        const Strength strength = strength_of(a);
+        const Strength strength = copies ? Strength::under_way : strength_of(a);
         if (strength != Strength::weak && a.writes())
             for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(b, a.addresses[lane])); });
         Record mine{b.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
@@ -333,7 +362,7 @@ private:
                     for (unsigned k = i; k < i + 4; ++k) check(b.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
             }
         });
-        if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction && a.kind != AccessKind::async_copy)
+        if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction && !copies)
             for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(b, a.addresses[lane])); });
     }
 

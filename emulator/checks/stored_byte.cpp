@@ -1,5 +1,6 @@
 #include "checks/stored_byte.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "machine/warp.hpp"
@@ -31,6 +32,11 @@ std::optional<std::byte> stored_byte(const WarpView& view, unsigned lane, const 
     if (width < each) return {};
     auto& warp = const_cast<Warp&>(static_cast<const Warp&>(view));
     return warp.at<std::byte>(operand)[lane * width + i % each];
+}
+
+bool is_under_way(const WarpView& view, unsigned lane, const std::byte* to) {
+    const auto& copies = static_cast<const Warp&>(view).copies;
+    return std::any_of(copies.begin(), copies.end(), [&](const Warp::Copy& copy) { return copy.lane == lane && copy.to == to; });
 }
 
 } // namespace cuda_emulator

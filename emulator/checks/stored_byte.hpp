@@ -1,5 +1,5 @@
 /// @file
-/// What a store is about to write.
+/// What a store is about to write, and what cp.async has not yet written.
 #pragma once
 
 #include <cstddef>
@@ -11,5 +11,8 @@ namespace cuda_emulator {
 
 /// Byte `i` of what a lane stores, where the width of the register is known from its name (%rs, %r, %rd, %f, %fd).
 std::optional<std::byte> stored_byte(const WarpView& warp, unsigned lane, const Access& store, unsigned i);
+
+/// Whether a copy of this lane to this place is under way.
+bool is_under_way(const WarpView& warp, unsigned lane, const std::byte* to);
 
 } // namespace cuda_emulator

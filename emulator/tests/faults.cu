@@ -21,6 +21,11 @@ template <bool barrier_in_loop> __device__ int tree(const int* a, int n) {
     }
     return x[0];
 }
+
+__device__ void copy_async(int* to, const int* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from));
+    asm volatile("cp.async.commit_group;");
+}
 } // namespace
 
 // ---- Shared memory ----------------------------------------------------------------------------------------------------
@@ -80,6 +85,40 @@ KERNEL(part_of_warp_wrong) { // races: the other half has not been waited for
     x[threadIdx.x] = a[threadIdx.x];
     __syncwarp(half);
     b[threadIdx.x] = x[threadIdx.x ^ 16];
+}
+
+KERNEL(copy_right) { // the next piece is under way while this one is used
+    __shared__ int x[2][128];
+    copy_async(&x[0][threadIdx.x], a + threadIdx.x);
+    int sum = 0;
+    for (int k = 0; k < 3; ++k) {
+        if (k < 2) copy_async(&x[(k + 1) % 2][threadIdx.x], a + 128 * (k + 1) + threadIdx.x);
+        if (k < 2) asm volatile("cp.async.wait_group 1;" ::: "memory");
+        else asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+        sum += x[k % 2][127 - threadIdx.x];
+        __syncthreads();
+    }
+    b[threadIdx.x] = sum;
+}
+KERNEL(copy_wrong) { // races: the latest piece is not waited for
+    __shared__ int x[2][128];
+    copy_async(&x[0][threadIdx.x], a + threadIdx.x);
+    int sum = 0;
+    for (int k = 0; k < 3; ++k) {
+        if (k < 2) copy_async(&x[(k + 1) % 2][threadIdx.x], a + 128 * (k + 1) + threadIdx.x);
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+        __syncthreads();
+        sum += x[k % 2][127 - threadIdx.x];
+        __syncthreads();
+    }
+    b[threadIdx.x] = sum;
+}
+KERNEL(copy_barrier_wrong) { // races: a wait is for one's own copies only
+    __shared__ int x[128];
+    copy_async(&x[threadIdx.x], a + threadIdx.x);
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    b[threadIdx.x] = x[127 - threadIdx.x];
 }
 
 KERNEL(histogram_right) {

@@ -1,11 +1,8 @@
 /// @file
 /// Lab 01, SAXPY: c = k a + b with every variant on every device, checked against one loop on the CPU.
 #include "distances.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
 #include "gpulab/parallel.hpp"
-#include "gpulab/report.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 

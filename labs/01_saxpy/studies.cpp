@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
 
 #include "distances.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
-#include "gpulab/report.hpp"
 
 namespace saxpy {
 
@@ -24,80 +20,77 @@ using gpulab::Work;
 
 namespace {
 
+/// What a study gets.
+struct Given {
+    const Options& options;
+    Report& report;
+    std::size_t n;
+    const StudyKernels& kernels;
+};
+
 Work saxpy_work(std::size_t n) {
     return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
 }
 
-/// Why the back ends that the user named have no device, for a message; empty when they have one or none was named.
-std::string why_none(const Options& options) {
-    std::string why;
-    for (const Backend backend : {Backend::opencl, Backend::cuda})
-        if (options.named(backend) && gpulab::devices(backend).empty())
-            why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
-    return why;
+/// The OpenCL and CUDA devices that the user chose: most studies have no kernels for the CPU back end.
+std::vector<Device> kernel_devices(const Options& options) {
+    return gpulab::study_devices(options, {Backend::opencl, Backend::cuda});
 }
 
-/// The OpenCL and CUDA devices that the user chose. The studies have no kernels for the CPU back end.
-std::vector<Device> kernel_devices(const Options& options) {
-    std::vector<Device> all = options.devices(Backend::opencl);
-    for (const Device& device : options.devices(Backend::cuda)) all.push_back(device);
-    if (all.empty())
-        throw gpulab::UsageError("--study " + options.study() + " needs an OpenCL or a CUDA device" +
-                                 why_none(options));
-    return all;
+std::string name_on(const Device& device, const char* kernel) {
+    return fmt::format("{}_{}", name_of(device.backend), kernel);
 }
 
 /// A problem, its reference, and the time of the sequential CPU variant.
 struct Case {
-    Problem problem;
-    Output reference;
-    gpulab::Sequential sequential;
-    Case(const Options& options, std::size_t n)
-        : problem(make_problem(n, options.seed())), reference(n),
+    Case(const Options& its_options, std::size_t n)
+        : options(its_options), problem(make_problem(n, options.seed())), reference(n), c(n),
           sequential(gpulab::sequential(variants(), "cpu_sequential", problem, reference, Stopwatch(1, 5))) {}
+
+    /// Runs and checks `run(problem, c, watch, parameter...)`.
+    template <class Kernel, class... Parameter>
+    Result measure(const std::string& name, const Device& device, Kernel* run, Parameter... parameter) {
+        return gpulab::measure(
+            name, device, c, options, [&](Output& out, Stopwatch& watch) { run(problem, out, watch, parameter...); },
+            [&] { return compare(problem, reference, c); });
+    }
+
+    const Options& options;
+    Problem problem;
+    Output reference, c;
+    gpulab::Sequential sequential;
 };
 
 /// Tables 2.1 and 2.2 of the book: n = 10^2 ... 10^7, the kernel alone, and the kernel with the copies before and after
 /// it. The total, with allocation and all else, stands beside the latter. Times are in milliseconds. (The book's
 /// headings say milliseconds too, but its numbers are seconds.)
-void table(const Options& options, Report& report, bool with_transfers) {
-    report.quiet(true);
-    struct Row {
-        std::size_t n;
-        double sequential_ms;
-        Result result;
-    };
-    std::vector<Row> rows;
+void table(const Given& g, bool with_transfers) {
+    g.report.quiet(true);
+    std::vector<std::pair<std::size_t, Result>> rows; // with their n
     for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
-        const Case c(options, n);
-        Output out(n);
-        report.begin({{"n", n}});
-        report.sequential(c.sequential);
-        for (const Device& device : kernel_devices(options)) {
+        Case c(g.options, n);
+        g.report.begin({{"n", n}});
+        g.report.sequential(c.sequential);
+        for (const Device& device : kernel_devices(g.options)) {
             const bool cuda = device.backend == Backend::cuda;
-            const char* name = cuda ? "cuda_many_blocks" : "opencl_one_item";
-            Run* run = gpulab::run_of(variants(), name);
-            if (with_transfers) {
-                name = cuda ? "cuda_copies_and_kernel" : "opencl_copies_and_kernel";
-                run = cuda ? GPULAB_IF_CUDA(cuda_copies_and_kernel) : GPULAB_IF_OPENCL(opencl_copies_and_kernel);
-            }
-            Result r = gpulab::measure(
-                name, device, out, options, [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); },
-                [&] { return compare(c.problem, c.reference, out); });
+            const char* const rung = cuda ? "cuda_many_blocks" : "opencl_one_item";
+            const KernelOf<Run> copies = {GPULAB_IF_CUDA(cuda_copies_and_kernel),
+                                          GPULAB_IF_OPENCL(opencl_copies_and_kernel)};
+            Result r = with_transfers ? c.measure(name_on(device, "copies_and_kernel"), device, copies.on(device))
+                                      : c.measure(rung, device, gpulab::run_of(variants(), rung));
             // The files hold the columns of the printed table beside those of every run.
-            const double flops = 2.0 * static_cast<double>(n);
-            const double ms = r.kernel.median;
-            r.extra = {{"sequential_ms", c.sequential.ms},
+            const double flops = 2.0 * static_cast<double>(n), one_core_ms = c.sequential.ms, ms = r.kernel.median;
+            r.extra = {{"sequential_ms", one_core_ms},
                        {"parallel_ms", ms},
-                       {"table_speedup", gpulab::speedup(c.sequential.ms, ms)},
-                       {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, c.sequential.ms)},
+                       {"table_speedup", gpulab::speedup(one_core_ms, ms)},
+                       {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, one_core_ms)},
                        {"parallel_gflop_per_s", gpulab::gflop_per_s(flops, ms)}};
             Work work = saxpy_work(n);
             if (with_transfers) work.bytes = 0; // most of the time passes on the link, not in the device's memory
-            rows.push_back({n, c.sequential.ms, report.add(std::move(r), work)});
+            rows.emplace_back(n, g.report.add(std::move(r), work));
         }
     }
-    for (const Device& device : kernel_devices(options)) {
+    for (const Device& device : kernel_devices(g.options)) {
         const std::string title =
             fmt::format("{}  {}, {}", device.id(), device.name, with_transfers ? "copies and kernel" : "kernel only");
         fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
@@ -105,40 +98,31 @@ void table(const Options& options, Report& report, bool with_transfers) {
         fmt::print("{:>8} {:>13} {:>13} {:>10} {:>10} {:>9}{}\n", "n", "sequential ms",
                    with_transfers ? "parallel ms" : "kernel ms", "speed-up", "sequential", "parallel",
                    with_transfers ? fmt::format(" {:>11}", "total ms") : "");
-        for (const Row& row : rows) {
-            if (row.result.device.id() != device.id()) continue;
-            const double ms = row.result.kernel.median;
-            const double flops = 2.0 * static_cast<double>(row.n);
-            fmt::print("{:>8} {:>13.6f} {:>13.6f} {:>10.4f} {:>10.2f} {:>9.2f}{}\n", row.n, row.sequential_ms, ms,
-                       gpulab::speedup(row.sequential_ms, ms), gpulab::gflop_per_s(flops, row.sequential_ms),
-                       gpulab::gflop_per_s(flops, ms),
-                       with_transfers ? fmt::format(" {:>11.6f}", row.result.total_ms) : "");
+        for (const auto& [n, result] : rows) {
+            if (result.device.id() != device.id()) continue;
+            const auto figure = [&](std::size_t k) { return std::get<double>(result.extra[k].value); };
+            fmt::print("{:>8} {:>13.6f} {:>13.6f} {:>10.4f} {:>10.2f} {:>9.2f}{}\n", n, figure(0), figure(1), figure(2),
+                       figure(3), figure(4), with_transfers ? fmt::format(" {:>11.6f}", result.total_ms) : "");
         }
     }
 }
 
 /// Block sizes 32 ... 1024, with the occupancy that the CUDA runtime computes.
-void block_size(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
-    report.column("threads per block", "threads");
-    if (!options.devices(Backend::cuda).empty()) { // OpenCL has no such query
-        report.column("occupancy_percent", "occupancy");
-        report.column("blocks_per_sm", "blocks/SM");
-        report.column("warps_per_sm", "warps/SM");
+void block_size(const Given& g) {
+    g.report.column("threads per block", "threads");
+    if (!g.options.devices(Backend::cuda).empty()) { // OpenCL has no such query
+        g.report.column("occupancy_percent", "occupancy");
+        g.report.column("blocks_per_sm", "blocks/SM");
+        g.report.column("warps_per_sm", "warps/SM");
     }
-    const Case c(options, n);
-    Output out(n);
+    Case c(g.options, g.n);
     for (unsigned threads = 32; threads <= 1024; threads *= 2) {
-        report.begin({{"n", n}, {"threads per block", threads}});
-        report.sequential(c.sequential);
-        for (const Device& device : kernel_devices(options)) {
-            const bool cuda = device.backend == Backend::cuda;
-            BlockSizeRun* const run = cuda ? kernels.cuda_block_size : kernels.opencl_block_size;
-            Result r = gpulab::measure(
-                cuda ? "cuda_block_size" : "opencl_block_size", device, out, options,
-                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, threads); },
-                [&] { return compare(c.problem, c.reference, out); });
+        g.report.begin({{"n", g.n}, {"threads per block", threads}});
+        g.report.sequential(c.sequential);
+        for (const Device& device : kernel_devices(g.options)) {
+            Result r = c.measure(name_on(device, "block_size"), device, g.kernels.block_size.on(device), threads);
 #if defined(GPULAB_WITH_CUDA)
-            if (cuda) {
+            if (device.backend == Backend::cuda) {
                 gpulab::use(device);
                 const BlockOccupancy o = cuda_block_occupancy(threads);
                 r.extra = {{"blocks_per_sm", o.blocks_per_sm},
@@ -146,144 +130,124 @@ void block_size(const Options& options, Report& report, std::size_t n, const Stu
                            {"occupancy_percent", o.percent}};
             }
 #endif
-            report.add(std::move(r), saxpy_work(n));
+            g.report.add(std::move(r), saxpy_work(g.n));
         }
     }
 }
 
 /// Strides 1 ... 32 between neighbouring threads.
-void coalescing(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
-    report.column("stride", "stride");
-    const Case c(options, n);
-    Output out(n);
+void coalescing(const Given& g) {
+    g.report.column("stride", "stride");
+    Case c(g.options, g.n);
     for (unsigned stride = 1; stride <= 32; stride *= 2) {
-        report.begin({{"n", n}, {"stride", stride}});
-        report.sequential(c.sequential);
-        for (const Device& device : kernel_devices(options)) {
-            const bool cuda = device.backend == Backend::cuda;
-            StridedRun* const run = cuda ? kernels.cuda_strided : kernels.opencl_strided;
-            Result r = gpulab::measure(
-                cuda ? "cuda_strided" : "opencl_strided", device, out, options,
-                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, stride); },
-                [&] { return compare(c.problem, c.reference, out); });
-            report.add(std::move(r), saxpy_work(n));
-        }
+        g.report.begin({{"n", g.n}, {"stride", stride}});
+        g.report.sequential(c.sequential);
+        for (const Device& device : kernel_devices(g.options))
+            g.report.add(c.measure(name_on(device, "strided"), device, g.kernels.strided.on(device), stride),
+                         saxpy_work(g.n));
     }
 }
 
 /// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial fraction with which Amdahl's law gives this
 /// speed-up (Karp and Flatt).
-void threads(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
-    const std::vector<Device> cpus = options.devices(Backend::cpu);
-    if (cpus.empty()) throw gpulab::UsageError("--study threads runs on the CPU back end, which was not chosen");
-    report.column("threads", "threads");
-    report.column("efficiency", "efficiency");
-    report.column("serial_fraction", "serial");
-    const Case c(options, n);
-    Output out(n);
-    const Device& cpu = cpus.front();
+void threads(const Given& g) {
+    const Device cpu = gpulab::study_devices(g.options, {Backend::cpu}).front();
+    g.report.column("threads", "threads");
+    g.report.column("efficiency", "efficiency");
+    g.report.column("serial_fraction", "serial");
+    Case c(g.options, g.n);
     const auto most = static_cast<unsigned>(gpulab::hardware_threads());
     double one_thread_ms = 0;
     for (unsigned p = 1;; p = std::min(2 * p, most)) {
-        report.begin({{"n", n}, {"threads", p}});
-        Result r = gpulab::measure(
-            "cpu_blocks", cpu, out, options,
-            [&](Output& o, Stopwatch& watch) { kernels.threads(c.problem, o, watch, p); },
-            [&] { return compare(c.problem, c.reference, out); });
-        if (p == 1) one_thread_ms = r.kernel.median;
-        report.sequential({"cpu_blocks", one_thread_ms});
-        const double s = gpulab::speedup(one_thread_ms, r.kernel.median);
-        r.extra = {{"efficiency", gpulab::efficiency(one_thread_ms, r.kernel.median, static_cast<int>(p))}};
-        if (p > 1) r.extra.push_back({"serial_fraction", gpulab::serial_fraction(s, p)});
-        report.add(std::move(r), saxpy_work(n));
+        g.report.begin({{"n", g.n}, {"threads", p}});
+        Result r = c.measure("cpu_blocks", cpu, g.kernels.threads, p);
+        const double ms = r.kernel.median;
+        if (p == 1) one_thread_ms = ms;
+        g.report.sequential({"cpu_blocks", one_thread_ms});
+        r.extra = {{"efficiency", gpulab::efficiency(one_thread_ms, ms, static_cast<int>(p))}};
+        if (p > 1)
+            r.extra.push_back({"serial_fraction", gpulab::serial_fraction(gpulab::speedup(one_thread_ms, ms), p)});
+        g.report.add(std::move(r), saxpy_work(g.n));
         if (p == most) break;
     }
 }
 
 /// Program 1.2 of the book: a CPU thread for each element, against one loop.
-void thread_each(const Options& options, Report& report) {
-    const std::vector<Device> cpus = options.devices(Backend::cpu);
-    if (cpus.empty()) throw gpulab::UsageError("--study thread-each runs on the CPU back end, which was not chosen");
-    report.column("n", "elements");
-    report.column("us_per_element", "us/element", "{:.3f}");
+void thread_each(const Given& g) {
+    const Device cpu = gpulab::study_devices(g.options, {Backend::cpu}).front();
+    g.report.column("n", "elements");
+    g.report.column("us_per_element", "us/element", "{:.3f}");
     for (std::size_t n = 1; n <= 1024; n *= 4) {
-        const Case c(options, n);
-        Output out(n);
-        report.begin({{"n", n}});
-        report.sequential(c.sequential);
-        const auto add = [&](const char* name, const auto& run) {
-            Result r = gpulab::measure(name, cpus.front(), out, options, run,
-                                       [&] { return compare(c.problem, c.reference, out); });
+        Case c(g.options, n);
+        g.report.begin({{"n", n}});
+        g.report.sequential(c.sequential);
+        const auto add = [&](Result r) {
             r.extra = {{"us_per_element", 1000 * r.kernel.median / static_cast<double>(n)}};
-            report.add(std::move(r), {});
+            g.report.add(std::move(r), {});
         };
-        add("cpu_sequential",
-            [&](Output& o, Stopwatch& watch) { gpulab::run_of(variants(), "cpu_sequential")(c.problem, o, watch); });
-        add("cpu_thread_each", [&](Output& o, Stopwatch& watch) {
-            cpu_blocks_of(c.problem, o, watch, static_cast<unsigned>(n)); // n threads, each with one element
-        });
+        add(c.measure("cpu_sequential", cpu, gpulab::run_of(variants(), "cpu_sequential")));
+        add(c.measure("cpu_thread_each", cpu, cpu_blocks_of, static_cast<unsigned>(n))); // n threads, one element each
     }
 }
 
-/// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
-/// here. At most 2^20 elements, for which the reference on one core takes about half a second.
-void divergence(const Options& options, Report& report, std::size_t size, const StudyKernels& kernels) {
+/// The elements of a study whose reference, on one core, takes about half a second for 2^20 of them.
+std::size_t at_most_2_20(const Given& g) {
     constexpr std::size_t most = std::size_t{1} << 20;
-    if (options.given("--n") && size > most)
-        throw gpulab::UsageError("--n: the study divergence takes at most 2^20 elements");
-    report.column("branch", "branch");
-    const std::size_t n = std::min(size, most);
+    if (g.options.given("--n") && g.n > most)
+        throw gpulab::UsageError("--n: the study " + g.options.study() + " takes at most 2^20 elements");
+    return std::min(g.n, most);
+}
+
+/// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
+/// here.
+void divergence(const Given& g) {
+    const std::size_t n = at_most_2_20(g);
+    g.report.column("branch", "branch");
     Mixed out(n), reference(n);
     for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {
-        gpulab::Stopwatch watch(0, 1);
-        cpu_divergence(branch, reference, watch);
-        report.begin({{"n", n}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
-        report.sequential({"cpu_divergence", watch.kernel().median});
-        for (const Device& device : kernel_devices(options)) {
-            const bool cuda = device.backend == Backend::cuda;
-            DivergenceRun* const run = cuda ? kernels.cuda_divergence : kernels.opencl_divergence;
-            Result r = gpulab::measure(
-                cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
-                [&](Mixed& o, Stopwatch& w) { run(branch, o, w); }, [&] { return gpulab::compare(reference, out, 0); });
-            report.add(std::move(r), {.bytes = 4.0 * static_cast<double>(n)});
-        }
+        Stopwatch once(0, 1);
+        cpu_divergence(branch, reference, once);
+        g.report.begin({{"n", n}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
+        g.report.sequential({"cpu_divergence", once.kernel().median});
+        for (const Device& device : kernel_devices(g.options))
+            g.report.add(gpulab::measure(
+                             name_on(device, "divergence"), device, out, g.options,
+                             [&](Mixed& o, Stopwatch& watch) { g.kernels.divergence.on(device)(branch, o, watch); },
+                             [&] { return gpulab::compare(reference, out, 0); }),
+                         {.bytes = 4.0 * static_cast<double>(n)});
     }
 }
 
 /// One small table in each kind of memory, read at the same word by all threads of a warp, at neighbouring words, and
-/// at words 8 apart. At most 2^20 elements, as in divergence.
-void memories(const Options& options, Report& report, std::size_t size, const StudyKernels& kernels) {
-    constexpr std::size_t most = std::size_t{1} << 20;
-    if (options.given("--n") && size > most)
-        throw gpulab::UsageError("--n: the study memories takes at most 2^20 elements");
-    const std::size_t n = std::min(size, most);
-    report.column("words apart", "apart");
-    report.column("reads_per_ns", "reads/ns");
+/// at words 8 apart.
+void memories(const Given& g) {
+    const std::size_t n = at_most_2_20(g);
+    g.report.column("words apart", "apart");
+    g.report.column("reads_per_ns", "reads/ns");
     Mixed table(table_size), out(n), reference(n);
     for (unsigned j = 0; j < table_size; ++j)
-        table[j] = static_cast<std::uint32_t>(gpulab::random_bits(options.seed(), j));
+        table[j] = static_cast<std::uint32_t>(gpulab::random_bits(g.options.seed(), j));
     for (const unsigned apart : {0u, 1u, 8u}) {
-        gpulab::Stopwatch once(0, 1);
+        Stopwatch once(0, 1);
         cpu_look_up(apart, table, reference, once);
-        report.begin({{"n", n}, {"words apart", apart}});
-        report.sequential({"cpu_look_up", once.kernel().median});
-        for (const Device& device : kernel_devices(options)) {
-            const bool cuda = device.backend == Backend::cuda;
-            LookUpRun* const run = cuda ? kernels.cuda_look_up : kernels.opencl_look_up;
+        g.report.begin({{"n", n}, {"words apart", apart}});
+        g.report.sequential({"cpu_look_up", once.kernel().median});
+        for (const Device& device : kernel_devices(g.options))
             for (const auto& [memory, name] : {std::pair(Memory::global, "global"),
                                                {Memory::constant, "constant"},
                                                {Memory::texture, "texture"},
                                                {Memory::shared, "shared"}}) {
-                if (!cuda && memory == Memory::texture) continue;
+                if (device.backend != Backend::cuda && memory == Memory::texture) continue;
                 Result r = gpulab::measure(
-                    fmt::format("{}_{}", name_of(device.backend), name), device, out, options,
-                    [&](Mixed& o, Stopwatch& watch) { run(memory, apart, table, o, watch); },
+                    name_on(device, name), device, out, g.options,
+                    [&, where = memory](Mixed& o, Stopwatch& watch) {
+                        g.kernels.look_up.on(device)(where, apart, table, o, watch);
+                    },
                     [&] { return gpulab::compare(reference, out, 0); });
                 const double reads = static_cast<double>(n) * table_reads;
                 if (r.kernel.median > 0) r.extra = {{"reads_per_ns", reads / (1e6 * r.kernel.median)}};
-                report.add(std::move(r), {});
+                g.report.add(std::move(r), {});
             }
-        }
     }
 }
 
@@ -303,54 +267,49 @@ void distances(const Options& options, Report& report, std::size_t n) {
 }
 
 /// Time per element from 16 elements on, as far as memory and patience go.
-void growth(const Options& options, Report& report, std::size_t most) {
-    gpulab::Growth growth(options, report, "element",
+void growth(const Given& g) {
+    gpulab::Growth growth(g.options, g.report, "element",
                           {"cpu_sequential", "cpu_blocks", "opencl_one_item", "opencl_vectorised", "cuda_many_blocks",
                            "cuda_float4", "cuda_vectorised", "cuda_cublas"});
-    report.column("n", "n");
-    for (const std::size_t n : growth.sizes("--n", most, 16, 4, std::size_t{1} << 34)) {
+    g.report.column("n", "n");
+    for (const std::size_t n : growth.sizes("--n", g.n, 16, 4, std::size_t{1} << 34)) {
         const auto size = static_cast<double>(n);
         if (!growth.fits(fmt::format("n = {}", n), size, 12 * size, 16 * size)) break;
-        const Case c(options, n);
-        Output out(n);
-        report.begin({{"n", n}});
-        report.sequential(c.sequential);
+        Case c(g.options, n);
+        g.report.begin({{"n", n}});
+        g.report.sequential(c.sequential);
         for (const auto& job : growth.jobs(variants())) {
-            report.doing(job.variant.name);
-            Result r = gpulab::run(job, c.problem, out, options, [&] { return compare(c.problem, c.reference, out); });
+            g.report.doing(job.variant.name);
+            Result r =
+                gpulab::run(job, c.problem, c.c, g.options, [&] { return compare(c.problem, c.reference, c.c); });
             growth.add_to(r);
-            report.add(std::move(r), saxpy_work(n));
+            g.report.add(std::move(r), saxpy_work(n));
         }
     }
 }
 
 struct Study {
-    const char* name;
-    const char* summary;
-    std::function<void(const Options&, Report&, std::size_t, const StudyKernels&)> run;
-    bool takes_n = true;
+    gpulab::StudySummary summary;
+    void (*run)(const Given&);
 };
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
-        {"growth", "time per element, from 16 elements to as many as fit or --n",
-         [](const Options& o, Report& r, std::size_t n, const StudyKernels&) { growth(o, r, n); }},
-        {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
-        {"thread-each", "a CPU thread for each element, n = 1 ... 1024",
-         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { thread_each(o, r); }, false},
-        {"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7",
-         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { table(o, r, false); }, false},
-        {"table-2-2", "the same, with the copies to the device and back",
-         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { table(o, r, true); }, false},
-        {"block-size", "32 ... 1024 threads per block, with occupancy", block_size},
-        {"coalescing", "neighbouring threads read elements 1 ... 32 apart", coalescing},
-        {"alignment", "points of 12 bytes against points of 16 bytes",
-         [](const Options& o, Report& r, std::size_t n, const StudyKernels&) {
-             r.begin({{"op", "distances"}, {"n", n}});
-             distances(o, r, n);
+        {{"growth", "time per element, from 16 elements to as many as fit or --n", {"--n"}}, growth},
+        {{"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", {"--n"}}, threads},
+        {{"thread-each", "a CPU thread for each element, n = 1 ... 1024", {}}, thread_each},
+        {{"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7", {}},
+         [](const Given& g) { table(g, false); }},
+        {{"table-2-2", "the same, with the copies to the device and back", {}}, [](const Given& g) { table(g, true); }},
+        {{"block-size", "32 ... 1024 threads per block, with occupancy", {"--n"}}, block_size},
+        {{"coalescing", "neighbouring threads read elements 1 ... 32 apart", {"--n"}}, coalescing},
+        {{"alignment", "points of 12 bytes against points of 16 bytes", {"--n"}},
+         [](const Given& g) {
+             g.report.begin({{"op", "distances"}, {"n", g.n}});
+             distances(g.options, g.report, g.n);
          }},
-        {"memories", "one table in global, constant, texture and shared memory", memories},
-        {"divergence", "branches that divide a warp against branches that do not", divergence},
+        {{"memories", "one table in global, constant, texture and shared memory", {"--n"}}, memories},
+        {{"divergence", "branches that divide a warp against branches that do not", {"--n"}}, divergence},
     };
     return all;
 }
@@ -359,34 +318,27 @@ const std::vector<Study>& studies() {
 
 std::vector<gpulab::StudySummary> study_list() {
     std::vector<gpulab::StudySummary> list;
-    for (const Study& study : studies())
-        list.push_back(
-            {study.name, study.summary, study.takes_n ? std::vector<std::string>{"--n"} : std::vector<std::string>{}});
+    for (const Study& study : studies()) list.push_back(study.summary);
     return list;
 }
 
 StudyKernels study_kernels() {
     return {.threads = cpu_blocks_of,
-            .cuda_block_size = GPULAB_IF_CUDA(cuda_block_size),
-            .opencl_block_size = GPULAB_IF_OPENCL(opencl_block_size),
-            .cuda_strided = GPULAB_IF_CUDA(cuda_strided),
-            .opencl_strided = GPULAB_IF_OPENCL(opencl_strided),
-            .cuda_divergence = GPULAB_IF_CUDA(cuda_divergence),
-            .opencl_divergence = GPULAB_IF_OPENCL(opencl_divergence),
-            .cuda_look_up = GPULAB_IF_CUDA(cuda_look_up),
-            .opencl_look_up = GPULAB_IF_OPENCL(opencl_look_up)};
+            .block_size = {GPULAB_IF_CUDA(cuda_block_size), GPULAB_IF_OPENCL(opencl_block_size)},
+            .strided = {GPULAB_IF_CUDA(cuda_strided), GPULAB_IF_OPENCL(opencl_strided)},
+            .divergence = {GPULAB_IF_CUDA(cuda_divergence), GPULAB_IF_OPENCL(opencl_divergence)},
+            .look_up = {GPULAB_IF_CUDA(cuda_look_up), GPULAB_IF_OPENCL(opencl_look_up)}};
 }
 
 int run_study(const Options& options, std::size_t n, const StudyKernels& kernels) {
     if (options.study() != "growth") { // which takes any variant, and ends where memory does
-        if (!options.chosen_variants().empty())
-            throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
+        gpulab::refuse_variants(options);
         const auto size = static_cast<double>(n);
         gpulab::check_memory(options, 20 * size, 48 * size);
     }
     Report report(options);
     for (const Study& study : studies())
-        if (study.name == options.study()) study.run(options, report, n, kernels);
+        if (study.summary.name == options.study()) study.run({options, report, n, kernels});
     return report.finish();
 }
 

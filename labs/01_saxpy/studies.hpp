@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpulab/device.hpp"
 #include "gpulab/forward.hpp"
 #include "saxpy.hpp"
 
@@ -82,13 +83,19 @@ LookUpRun cuda_look_up, opencl_look_up;
 /// The reference of study memories.
 void cpu_look_up(unsigned apart, const Mixed& table, Mixed& out, Stopwatch& watch);
 
+/// One kernel in CUDA and in OpenCL; null where the back end was not built.
+template <class Kernel> struct KernelOf {
+    Kernel *cuda, *opencl;
+    Kernel* on(const gpulab::Device& device) const { return device.backend == gpulab::Backend::cuda ? cuda : opencl; }
+};
+
 /// The kernels of the studies that vary something. A test passes others, which note what they are asked for.
 struct StudyKernels {
     ThreadsRun* threads;
-    BlockSizeRun *cuda_block_size, *opencl_block_size; ///< null where the back end was not built, as below
-    StridedRun *cuda_strided, *opencl_strided;
-    DivergenceRun *cuda_divergence, *opencl_divergence;
-    LookUpRun *cuda_look_up, *opencl_look_up;
+    KernelOf<BlockSizeRun> block_size;
+    KernelOf<StridedRun> strided;
+    KernelOf<DivergenceRun> divergence;
+    KernelOf<LookUpRun> look_up;
 };
 
 /// Those of this lab.

@@ -4,142 +4,56 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "dot.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/parallel.hpp"
-#include "scan.hpp"
-#include "series.hpp"
+#include "operations.hpp"
 #include "studies.hpp"
 
 namespace {
 
 using namespace reduction;
 using gpulab::Options;
-using gpulab::Report;
-using gpulab::Result;
 
-gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
-    return {{"op", op}, {"type", type}, {"n", n}};
-}
-
-/// The format in which no two different numbers of type T look alike, with room for an exponent.
-template <class T> std::string all_digits() {
-    constexpr int digits = std::numeric_limits<T>::max_digits10;
-    return fmt::format("{{:{}.{}g}}", digits + 5, digits);
-}
-
-/// Adds the number that a variant computed to its result.
-template <class T> void show(const Scalar<T>& out, Result& r) {
-    if (r.kernel.repeats > 0) r.extra.push_back({"value", static_cast<double>(out[0])}); // otherwise it did not run
-}
-
-template <class T> int sum(const Options& options, std::size_t n) {
-    const double bytes = sum_work<T>(n).bytes;
-    gpulab::check_memory(options, bytes, bytes);
-    const auto jobs = gpulab::jobs(sum_variants<T>(), options); // which variant runs where
-    Report report(options, problem_of("sum", name_of_type<T>(), n));
-    report.column("value", "sum", all_digits<T>());
+/// One operation on one element type. @param more parameters of the problem
+template <class Operation>
+int compute(const Options& options, const std::string& name, const Operation& op, const gpulab::Parameters& more = {}) {
+    using T = typename Operation::Element;
+    gpulab::check_memory(options, op.work().bytes, op.host_bytes());
+    const auto jobs = gpulab::jobs(op.variants(), options); // which variant runs where
+    gpulab::Parameters parameters = {{"op", name}, {"type", name_of_type<T>()}, {"n", op.n}};
+    parameters.insert(parameters.end(), more.begin(), more.end());
+    gpulab::Report report(options, parameters);
+    constexpr int digits = std::numeric_limits<T>::max_digits10; // no two different numbers look alike
+    if (op.heading) report.column("value", op.heading, fmt::format("{{:{}.{}g}}", digits + 5, digits));
+    if (name == "pi" || name == "log") report.column("distance_to_limit", "to limit", "{:.1e}");
 
     // The problem, the right answer, and the time of one loop on the CPU, to which the speed-ups refer.
-    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
-    const Expected<T> expected = expected_sum(problem);
-    Scalar<T> out(1);
-    report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, out));
+    const auto problem = op.problem(options.seed());
+    const auto expected = op.expected(problem);
+    auto out = op.room();
+    report.sequential(gpulab::sequential(op.variants(), op.sequential, problem, out));
 
     for (const auto& job : jobs) { // each poisons `out`, runs its variant and checks the result
         report.doing(job.variant.name);
-        const double allowed = tolerance<T>(job.variant.backend, n);
-        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
-        show(out, r);
-        report.add(std::move(r), sum_work<T>(n));
+        const double allowed = op.allowed(job.variant.backend);
+        gpulab::Result r =
+            gpulab::run(job, problem, out, options, [&] { return op.judge(problem, expected, out, allowed); });
+        if (r.kernel.repeats > 0) r.extra = op.figures(out); // otherwise it did not run
+        report.add(std::move(r), op.work());
     }
     return report.finish();
 }
 
-template <class T> int dot(const Options& options, std::size_t n) {
-    const auto size = static_cast<double>(n);
-    gpulab::check_memory(options, 2 * sizeof(T) * size, 2 * sizeof(T) * size);
-    const auto jobs = gpulab::jobs(dot_variants<T>(), options);
-    Report report(options, problem_of("dot", name_of_type<T>(), n));
-    report.column("value", "product", all_digits<T>());
-
-    const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
-    const Expected<T> expected = expected_dot(problem);
-    Scalar<T> out(1);
-    report.sequential(gpulab::sequential(dot_variants<T>(), "cpu_dot", problem, out));
-    for (const auto& job : jobs) {
-        report.doing(job.variant.name);
-        const double allowed = dot_tolerance<T>(job.variant.backend, n);
-        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
-        show(out, r);
-        report.add(std::move(r), {.bytes = 2 * sizeof(T) * size, .flops = 2 * size});
-    }
-    return report.finish();
-}
-
-template <class T> int series(const Options& options, Series which, double x, std::size_t terms) {
-    const SeriesProblem<T> problem{which, static_cast<T>(x), terms};
-    const auto jobs = gpulab::jobs(series_variants<T>(), options);
-    gpulab::Parameters parameters = problem_of(which == Series::pi ? "pi" : "log", name_of_type<T>(), terms);
-    if (which == Series::log) parameters.push_back({"x", static_cast<double>(problem.x)});
-    Report report(options, parameters);
-    report.column("value", "value", all_digits<T>());
-    report.column("distance_to_limit", "to limit", "{:.1e}");
-
-    const Expected<T> expected = expected_series(problem);
-    const double limit = series_limit(which, problem.x);
-    Scalar<T> out(1);
-    report.sequential(gpulab::sequential(series_variants<T>(), "cpu_series", problem, out));
-    // Nothing moves. A term of pi takes a division and an addition; its denominator and sign are whole numbers. The
-    // number of operations of a power depends on the library, so those of the logarithm are not counted.
-    gpulab::Work work;
-    if (which == Series::pi) {
-        work.flops = 2.0 * static_cast<double>(terms);
-        work.arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
-    }
-    for (const auto& job : jobs) {
-        report.doing(job.variant.name);
-        const double allowed = series_tolerance<T>(job.variant.backend, terms);
-        Result r = gpulab::run(job, problem, out, options, [&] { return compare(expected, out, allowed); });
-        show(out, r);
-        if (r.kernel.repeats > 0)
-            r.extra.push_back({"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)});
-        report.add(std::move(r), work);
-    }
-    return report.finish();
-}
-
-template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
-    const auto size = static_cast<double>(n);
-    gpulab::check_memory(options, 2 * sizeof(T) * size, 3 * sizeof(T) * size);
-    const auto jobs = gpulab::jobs(scan_variants<T>(), options);
-    Report report(options,
-                  problem_of(kind == Scan::inclusive ? "inclusive-scan" : "exclusive-scan", name_of_type<T>(), n));
-
-    const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
-    const Prefixes<T> expected = expected_scan(problem);
-    Prefixes<T> out = gpulab::zeros<T>(n);
-    report.sequential(gpulab::sequential(scan_variants<T>(), "cpu_scan", problem, out));
-    for (const auto& job : jobs) {
-        report.doing(job.variant.name);
-        const double allowed = scan_tolerance<T>(job.variant.backend, n);
-        report.add(gpulab::run(job, problem, out, options, [&] { return compare(problem, expected, out, allowed); }),
-                   {.bytes = 2 * sizeof(T) * size, .flops = size});
-    }
-    return report.finish();
-}
-
-/// One operation on one element type.
+/// The operation of --op.
 template <class T> int run(const Options& options, const std::string& op, double x, std::size_t n) {
-    if (op == "inclusive-scan") return scan<T>(options, Scan::inclusive, n);
-    if (op == "exclusive-scan") return scan<T>(options, Scan::exclusive, n);
+    if (op == "inclusive-scan") return compute(options, op, ScanOf<T>{n, Scan::inclusive});
+    if (op == "exclusive-scan") return compute(options, op, ScanOf<T>{n, Scan::exclusive});
     if constexpr (std::is_floating_point_v<T>) {
-        if (op == "dot") return dot<T>(options, n);
-        if (op == "pi") return series<T>(options, Series::pi, x, n);
-        if (op == "log") return series<T>(options, Series::log, x, n);
-        return sum<T>(options, n);
+        const T rounded = static_cast<T>(x);
+        if (op == "dot") return compute(options, op, DotOf<T>{n});
+        if (op == "pi") return compute(options, op, SeriesOf<T>{n});
+        if (op == "log")
+            return compute(options, op, SeriesOf<T>{n, Series::log, rounded}, {{"x", static_cast<double>(rounded)}});
+        return compute(options, op, SumOf<T>{n});
     }
     throw gpulab::UsageError("--type int is for prefix sums only; --op " + op + " takes float or double");
 }

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <tuple>
 
-#include "dot.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
+#include "operations.hpp"
 
 namespace reduction {
 
@@ -17,33 +16,23 @@ using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;
 
-template <class T> gpulab::Work sum_work(std::size_t n) {
-    const auto size = static_cast<double>(n);
-    return {.bytes = sizeof(T) * size, .flops = size};
-}
-template gpulab::Work sum_work<float>(std::size_t);
-template gpulab::Work sum_work<double>(std::size_t);
-template gpulab::Work sum_work<std::int32_t>(std::size_t);
-
 namespace {
-
-gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }
 
 /// Measures jobs of the sum for n random numbers.
 /// @param growth of the study `growth`, which chooses the jobs when problem and reference are ready, or null
 template <class T>
-void measure_sums(const Options& options, Report& report, std::size_t n, gpulab::Growth* growth = nullptr) {
-    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
-    const Expected<T> expected = expected_sum(problem);
+void measure_sums(const Options& options, Report& report, const SumOf<T>& op, gpulab::Growth* growth = nullptr) {
+    const SumProblem<T> problem = op.problem(options.seed());
+    const Expected<T> expected = op.expected(problem);
     Scalar<T> sum(1);
-    report.begin(sum_parameters(name_of_type<T>(), n));
-    report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, sum));
-    for (const auto& job : growth ? growth->jobs(sum_variants<T>()) : gpulab::jobs(sum_variants<T>(), options)) {
+    report.begin({{"op", "sum"}, {"type", name_of_type<T>()}, {"n", op.n}});
+    report.sequential(gpulab::sequential(op.variants(), op.sequential, problem, sum));
+    for (const auto& job : growth ? growth->jobs(op.variants()) : gpulab::jobs(op.variants(), options)) {
         report.doing(job.variant.name);
-        const double allowed = tolerance<T>(job.variant.backend, n);
+        const double allowed = op.allowed(job.variant.backend);
         Result r = gpulab::run(job, problem, sum, options, [&] { return compare(expected, sum, allowed); });
         if (growth) growth->add_to(r);
-        report.add(std::move(r), sum_work<T>(n));
+        report.add(std::move(r), op.work());
     }
 }
 
@@ -55,54 +44,42 @@ template <class T> void growth(const Options& options, Report& report, std::size
                            "cuda_cub_mapped"});
     report.column("n", "n");
     for (const std::size_t n : growth.sizes("--n", most, 16, 4, std::size_t{1} << 36)) {
-        const double bytes = sum_work<T>(n).bytes;
-        if (!growth.fits(fmt::format("n = {}", n), static_cast<double>(n), bytes, bytes)) break;
-        measure_sums<T>(options, report, n, &growth);
+        const SumOf<T> op{n};
+        if (!growth.fits(fmt::format("n = {}", n), op.size(), op.work().bytes, op.host_bytes())) break;
+        measure_sums(options, report, op, &growth);
     }
 }
 
 /// Every rung of the sum at one n; the percentages are of the copy bandwidth measured in this run.
-template <class T> void ladder(const Options& options, Report& report, std::size_t n) {
-    const double bytes = sum_work<T>(n).bytes;
-    gpulab::check_memory(options, bytes, bytes);
-    measure_sums<T>(options, report, n);
+template <class T> void ladder(const Options& options, Report& report, const SumOf<T>& op) {
+    gpulab::check_memory(options, op.work().bytes, op.host_bytes());
+    measure_sums(options, report, op);
 }
 
 /// Exercise 2.2 of the book: the dot product without and with the time for copying the vectors to the device.
 template <class T> void transfers(const Options& options, Report& report) {
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study transfers has its own choice of kernels; --variant does not apply");
-    std::vector<Device> devices = options.devices(Backend::opencl);
-    for (const Device& device : options.devices(Backend::cuda)) devices.push_back(device);
-    if (devices.empty()) {
-        std::string why; // of the back ends that the user named
-        for (const Backend backend : {Backend::opencl, Backend::cuda})
-            if (options.named(backend) && gpulab::devices(backend).empty())
-                why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
-        throw gpulab::UsageError("--study transfers needs an OpenCL or a CUDA device" + why);
-    }
-
+    const std::vector<Device> devices = gpulab::study_devices(options, {Backend::opencl, Backend::cuda});
     report.quiet(true);
     std::map<std::string, std::vector<TransferRow>> rows; // by device
     for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
-        const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
-        const Expected<T> expected = expected_dot(problem);
+        const DotOf<T> op{n};
+        const DotProblem<T> problem = op.problem(options.seed());
+        const Expected<T> expected = op.expected(problem);
         Scalar<T> dot(1);
-        const gpulab::Sequential sequential = gpulab::sequential(dot_variants<T>(), "cpu_dot", problem, dot);
+        const gpulab::Sequential sequential = gpulab::sequential(op.variants(), op.sequential, problem, dot);
         report.begin({{"op", "dot"}, {"type", name_of_type<T>()}, {"n", n}});
         report.sequential(sequential);
         for (const Device& device : devices) {
             const char* const name = device.backend == Backend::cuda ? "cuda_dot" : "opencl_dot";
-            DotRun<T>* const run = gpulab::run_of(dot_variants<T>(), name);
+            DotRun<T>* const run = gpulab::run_of(op.variants(), name);
             Result r = gpulab::measure(
                 name, device, dot, options,
                 [&](Scalar<T>& out, Stopwatch& watch) {
                     if (std::is_same_v<T, double> && !device.fp64) throw gpulab::Unsupported("no double precision");
                     run(problem, out, watch);
                 },
-                [&] { return compare(expected, dot, dot_tolerance<T>(device.backend, n)); });
-            const auto elements = static_cast<double>(n);
-            const Result added = report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements});
+                [&] { return compare(expected, dot, op.allowed(device.backend)); });
+            const Result added = report.add(std::move(r), op.work());
             rows[device.id()].push_back({n, sequential.ms, added.kernel.median, added.total_ms});
         }
     }
@@ -116,10 +93,7 @@ template <class T> void transfers(const Options& options, Report& report) {
 
 /// Exercise 1.4 of the book: log(1 + x) at x = 1 with the table's numbers of terms, on 1, 2, 4, ... CPU threads.
 void table_1_1(const Options& options, Report& report) {
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study table-1-1 has its own choice of variants; --variant does not apply");
-    const std::vector<Device> cpus = options.devices(Backend::cpu);
-    if (cpus.empty()) throw gpulab::UsageError("--study table-1-1 runs on the CPU back end, which was not chosen");
+    const Device cpu = gpulab::study_devices(options, {Backend::cpu}).front();
     report.column("terms", "terms");
     report.column("threads", "threads");
     report.column("efficiency", "efficiency");
@@ -134,7 +108,7 @@ void table_1_1(const Options& options, Report& report) {
             report.begin({{"op", "log"}, {"terms", terms}, {"threads", p}});
             report.sequential(sequential);
             Result r = gpulab::measure(
-                "cpu_series_threads", cpus.front(), sum, options,
+                "cpu_series_threads", cpu, sum, options,
                 [&](Scalar<double>& out, Stopwatch& watch) { cpu_series_of(problem, out, watch, p); },
                 [&] { return compare(expected, sum, tolerance); });
             r.extra = {{"efficiency", gpulab::efficiency(sequential.ms, r.kernel.median, static_cast<int>(p))}};
@@ -149,32 +123,28 @@ void table_1_1(const Options& options, Report& report) {
 void lost_update(const Options& options, Report& report, std::size_t n) {
     constexpr std::size_t most = std::size_t{1} << 24;
     if (n < 1 || n > most) throw gpulab::UsageError("--n: the study lost-update takes 1 to 2^24 additions");
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study lost-update has its own kernels; --variant does not apply");
     report.quiet(true);
     report.begin({{"additions", n}});
     const Count expected(1, static_cast<std::uint32_t>(n));
     Count count(1);
-    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
-        for (const Device& device : options.devices(backend)) {
-            const std::string title = fmt::format("{}  {}, additions of 1 to one number", device.id(), device.name);
-            fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
-            fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10}\n", "addition", "expected", "found", "lost", "kernel ms");
-            for (const Addition addition : {Addition::unprotected, Addition::atomic}) {
-                const char* const name = addition == Addition::atomic ? "atomic" : "unprotected";
-                const double tolerance = addition == Addition::atomic ? 0 : static_cast<double>(n - 1);
-                CountRun* const run = backend == Backend::cpu      ? cpu_count
-                                      : backend == Backend::opencl ? GPULAB_IF_OPENCL(opencl_count)
-                                                                   : GPULAB_IF_CUDA(cuda_count);
-                Result r = gpulab::measure(
-                    fmt::format("{}_{}", name_of(backend), name), device, count, options,
-                    [&](Count& c, Stopwatch& watch) { run(n, addition, c, watch); },
-                    [&] { return gpulab::compare(expected, count, tolerance); });
-                r.extra = {{"found", count[0]}, {"lost", lost(n, count[0])}};
-                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost(n, count[0]),
-                           r.kernel.median);
-                report.add(std::move(r), {});
-            }
+    for (const Device& device : gpulab::study_devices(options, {Backend::cpu, Backend::opencl, Backend::cuda})) {
+        const std::string title = fmt::format("{}  {}, additions of 1 to one number", device.id(), device.name);
+        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
+        fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10}\n", "addition", "expected", "found", "lost", "kernel ms");
+        CountRun* const run = device.backend == Backend::cpu      ? cpu_count
+                              : device.backend == Backend::opencl ? GPULAB_IF_OPENCL(opencl_count)
+                                                                  : GPULAB_IF_CUDA(cuda_count);
+        for (const auto& [addition, name, tolerance] :
+             {std::tuple{Addition::unprotected, "unprotected", static_cast<double>(n - 1)},
+              {Addition::atomic, "atomic", 0.0}}) {
+            Result r = gpulab::measure(
+                fmt::format("{}_{}", name_of(device.backend), name), device, count, options,
+                [&, how = addition](Count& c, Stopwatch& watch) { run(n, how, c, watch); },
+                [&, allowed = tolerance] { return gpulab::compare(expected, count, allowed); });
+            r.extra = {{"found", count[0]}, {"lost", lost(n, count[0])}};
+            fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost(n, count[0]),
+                       r.kernel.median);
+            report.add(std::move(r), {});
         }
     }
     fmt::print("\nAny count of unprotected additions passes as right below.\n");
@@ -183,7 +153,7 @@ void lost_update(const Options& options, Report& report, std::size_t n) {
 template <class T> int run_study_of(const Options& options, std::size_t n) {
     Report report(options);
     if (options.study() == "growth") growth<T>(options, report, n);
-    if (options.study() == "ladder") ladder<T>(options, report, n);
+    if (options.study() == "ladder") ladder<T>(options, report, {n});
     if (options.study() == "transfers") transfers<T>(options, report);
     return report.finish();
 }

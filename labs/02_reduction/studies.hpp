@@ -20,9 +20,6 @@ template <class T> constexpr const char* name_of_type() {
     else return "int";
 }
 
-/// The bytes that must be read and the additions that must be done for a sum of n elements.
-template <class T> gpulab::Work sum_work(std::size_t n);
-
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 

@@ -34,13 +34,12 @@ template <class T> std::span<const gpulab::Variant<SumRun<T>>> sum_variants() {
     return table;
 }
 
-template SumProblem<float> make_sum_problem(std::size_t, std::uint64_t);
-template SumProblem<double> make_sum_problem(std::size_t, std::uint64_t);
-template Expected<float> expected_sum(const SumProblem<float>&);
-template Expected<double> expected_sum(const SumProblem<double>&);
-template gpulab::Comparison compare(const Expected<float>&, const Scalar<float>&, double);
-template gpulab::Comparison compare(const Expected<double>&, const Scalar<double>&, double);
-template std::span<const gpulab::Variant<SumRun<float>>> sum_variants<float>();
-template std::span<const gpulab::Variant<SumRun<double>>> sum_variants<double>();
+#define INSTANTIATE(T)                                                                 \
+    template SumProblem<T> make_sum_problem(std::size_t, std::uint64_t);               \
+    template Expected<T> expected_sum(const SumProblem<T>&);                           \
+    template gpulab::Comparison compare(const Expected<T>&, const Scalar<T>&, double); \
+    template std::span<const gpulab::Variant<SumRun<T>>> sum_variants<T>();
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 } // namespace reduction

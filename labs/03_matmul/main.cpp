@@ -2,10 +2,7 @@
 /// Lab 03, matrix multiply: C = A B with every variant on every device, checked against a product summed in double.
 #include <algorithm>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "matmul.hpp"
 #include "studies.hpp"
 

@@ -6,11 +6,8 @@
 #include <map>
 #include <span>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/too_slow.hpp"
 
 namespace matmul {
@@ -159,19 +156,10 @@ template <class T> void odd(const Options& options, Report& report) {
     for (const Shape& s : odd_shapes) every_variant<T>(options, report, s.m, s.k, s.n, &percents);
 }
 
-/// The CUDA devices that the user chose, for a study that has kernels for no others.
-std::vector<Device> cuda_devices(const Options& options) {
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
-    std::vector<Device> found = options.devices(Backend::cuda);
-    if (found.empty()) throw gpulab::UsageError("--study " + options.study() + " needs a CUDA device");
-    return found;
-}
-
 /// Registers against occupancy: one kernel, compiled for one to four blocks on a multiprocessor at a time. The more of
 /// them, the fewer registers a thread may have.
 void registers(const Options& options, Report& report, std::size_t n) {
-    const std::vector<Device> found = cuda_devices(options);
+    const std::vector<Device> found = gpulab::study_devices(options, {Backend::cuda});
     const Problem<float> problem = make_problem<float>(n, n, n, options.seed());
     const Output<float> reference = reference_product(problem);
     Output<float> c(problem.size());
@@ -209,7 +197,7 @@ template <class T> using TileRun = void(const Problem<T>& p, Output<T>& c, Stopw
 
 /// Sizes and shapes of the shared tile (exercise 2.5 of the book).
 template <class T> void tile(const Options& options, Report& report, std::size_t n) {
-    const std::vector<Device> found = cuda_devices(options);
+    const std::vector<Device> found = gpulab::study_devices(options, {Backend::cuda});
     const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
     const Output<T> reference = reference_product(problem);
     const gpulab::Sequential reference_time = sequential(problem);

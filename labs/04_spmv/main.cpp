@@ -1,73 +1,27 @@
 /// @file
 /// Lab 04, SpMV: y = A x with every variant on every device, checked against a sum in a wider type.
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
 #include <fmt/format.h>
-#include <vector>
 
+#include "choice.hpp"
 #include "describe.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/sparse/generate.hpp"
-#include "gpulab/sparse/matrix_market.hpp"
-#include "gpulab/terminal.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
 
 namespace {
 
-/// The user's options.
-struct Choice {
-    std::string matrix;   // a Matrix Market file
-    std::string generate; // or a description
-    std::string write;
-    std::string x, y; // files of the vectors
-    std::string type = "float";
-    std::size_t rows = std::size_t{1} << 20; // of the studies
-};
-
-/// Rejects conflicting options, and fills in the defaults.
-void check_options(const gpulab::Options& options, Choice& choice) {
-    if (!choice.matrix.empty() && !choice.generate.empty())
-        throw gpulab::UsageError("--matrix and --generate: give only one of them");
-    if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
-    if (choice.generate.empty()) choice.generate = "laplace2d:1000";
-}
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// Prints how fast a file was read or written.
-void print_rate(const char* what, const std::string& path, double seconds) {
-    std::error_code none; // /dev/stdout has no size
-    const auto bytes = std::filesystem::file_size(path, none);
-    if (none) return;
-    fmt::print("\n{}\n", spmv::rate_text(what, path, static_cast<double>(bytes), seconds));
-}
-
-template <class T> int run(const gpulab::Options& options, const Choice& choice) {
+template <class T> int run(const gpulab::Options& options, const spmv::Choice& choice) {
     if (!options.study().empty()) return spmv::run_study<T>(options, choice.rows);
 
-    const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
-    const spmv::MemoryNeed need = spmv::memory_need<T>(
-        choice.matrix.empty() ? gpulab::generated_size(choice.generate) : gpulab::matrix_market_size(choice.matrix));
-    gpulab::check_memory(options, need.device, need.host, name);  // before anything is allocated
-    const auto jobs = gpulab::jobs(spmv::variants<T>(), options); // which variant runs where
-    const auto begin = Clock::now();
-    gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
-                                                : gpulab::read_matrix_market<T>(choice.matrix);
-    const double made_in = seconds_since(begin);
-    spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
-    if (choice.matrix.empty() && choice.generate == "lecture") // all ones, as in its program
-        std::fill(problem.x.begin(), problem.x.end(), T{1});
-    if (!choice.x.empty()) problem.x = gpulab::read_vector<T>(choice.x, problem.matrix.columns);
-    gpulab::OutputFile file_of_y;
-    if (!choice.y.empty()) file_of_y = gpulab::OutputFile(choice.y);
+    const spmv::MemoryNeed need = spmv::memory_need<T>(spmv::size_of(choice));
+    gpulab::check_memory(options, need.device, need.host, choice.name()); // before anything is allocated
+    const auto jobs = gpulab::jobs(spmv::variants<T>(), options);         // which variant runs where
+    double made_ms = 0;
+    const spmv::Problem<T> problem = spmv::problem_of<T>(options, choice, made_ms);
+    gpulab::OutputFile file_of_y = gpulab::output_file(choice.y);
     const gpulab::Csr<T>& a = problem.matrix;
-    gpulab::Report report(options, {{"matrix", name},
+    gpulab::Report report(options, {{"matrix", choice.name()},
                                     {"type", choice.type},
                                     {"rows", a.rows},
                                     {"columns", a.columns},
@@ -75,15 +29,15 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const spmv::FormatBytes bytes = spmv::format_bytes(a);
     spmv::describe(a, bytes);
     if (spmv::is_small(a)) spmv::show(a, problem.x);
-    if (!choice.matrix.empty()) print_rate("read", choice.matrix, made_in);
+    if (!choice.matrix.empty()) spmv::print_rate("read", choice.matrix, made_ms);
     if (!choice.write.empty()) {
-        const auto write_begin = Clock::now();
+        const double begin = gpulab::clock_ms();
         gpulab::write_matrix_market(choice.write, a);
-        print_rate("written", choice.write, seconds_since(write_begin));
+        spmv::print_rate("written", choice.write, gpulab::clock_ms() - begin);
     }
 
     const spmv::Reference<T> reference = spmv::make_reference(problem);
-    spmv::check_range(problem, reference, name);
+    spmv::check_range(problem, reference, choice.name());
     spmv::Output<T> y(a.rows);
     report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
@@ -113,7 +67,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
 } // namespace
 
 int main(int argc, char** argv) try {
-    Choice choice;
+    spmv::Choice choice;
     gpulab::Options options("spmv", "y = A x with a sparse matrix A");
     options.input("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
@@ -126,7 +80,7 @@ int main(int argc, char** argv) try {
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    check_options(options, choice);
+    spmv::check_options(options, choice);
     return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
 } catch (...) {
     return gpulab::fail("spmv");

@@ -1,13 +1,12 @@
 #include "studies.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/rows.hpp"
@@ -27,16 +26,9 @@ std::string format_of(std::string_view variant) {
     return "csr";
 }
 
-double bytes_of(const FormatBytes& bytes, const std::string& format) {
-    return format == "bins"   ? bytes.bins
-           : format == "coo"  ? bytes.coo
-           : format == "ell"  ? bytes.ell
-           : format == "csc"  ? bytes.csc
-           : format == "dia"  ? bytes.dia
-           : format == "hyb"  ? bytes.hyb
-           : format == "jds"  ? bytes.jds
-           : format == "bcsr" ? bytes.bcsr
-                              : bytes.csr;
+std::string lower(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
 }
 
 /// Measures the chosen variants of a table on one problem.
@@ -73,23 +65,15 @@ template <class T> void formats(const Options& options, Report& report, std::siz
           fmt::format("powerlaw:{}:{}", rows, mean)}) {
         const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
         const FormatBytes bytes = format_bytes(p.matrix);
-        report.begin({{"matrix", what},
-                      {"rows", p.matrix.rows},
-                      {"nonzeros", p.matrix.nonzeros()},
-                      {"dense_bytes", bytes.dense},
-                      {"csr_bytes", bytes.csr},
-                      {"coo_bytes", bytes.coo},
-                      {"csc_bytes", bytes.csc},
-                      {"ell_bytes", bytes.ell},
-                      {"dia_bytes", bytes.dia},
-                      {"hyb_bytes", bytes.hyb},
-                      {"jds_bytes", bytes.jds},
-                      {"bcsr_bytes", bytes.bcsr}});
-        const auto percent = [&](double b) { return 100 * b / bytes.dense; };
-        report.say(fmt::format("bytes against dense: CSR {:.4g} %, COO {:.4g} %, CSC {:.4g} %, ELL {:.4g} %",
-                               percent(bytes.csr), percent(bytes.coo), percent(bytes.csc), percent(bytes.ell)));
-        report.say(fmt::format("    DIA {:.4g} %, HYB {:.4g} %, JDS {:.4g} %, BCSR {:.4g} %", percent(bytes.dia),
-                               percent(bytes.hyb), percent(bytes.jds), percent(bytes.bcsr)));
+        gpulab::Parameters parameters = {{"matrix", what}, {"rows", p.matrix.rows}, {"nonzeros", p.matrix.nonzeros()}};
+        std::vector<std::string> percents;
+        for (const auto& [format, b] : bytes.all) {
+            if (format == "bins") continue;
+            parameters.emplace_back(lower(format) + "_bytes", b);
+            if (format != "dense") percents.push_back(fmt::format("{} {:.4g} %", format, 100 * b / bytes.of("dense")));
+        }
+        report.begin(parameters);
+        report.say(fmt::format("bytes against dense: {}", fmt::join(percents, ", ")));
         measure(options, report, p, bytes, table);
     }
 }
@@ -217,16 +201,20 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
     const auto offset = static_cast<double>(gpulab::offset_bytes(m.nonzeros()));
     const auto longest = static_cast<double>(gpulab::row_statistics(m.row_start).longest);
     const double entries = nonzeros * (sizeof(T) + 4);
-    return {.dense = gpulab::dense_bytes(m),
-            .csr = static_cast<double>(m.bytes()),
-            .coo = nonzeros * (sizeof(T) + 8),
-            .csc = entries + (static_cast<double>(m.columns) + 1) * offset,
-            .ell = rows * longest * (sizeof(T) + 4),
-            .dia = gpulab::dia_bytes(m),
-            .hyb = gpulab::hyb_bytes(m),
-            .jds = entries + 4 * rows + 8 * (longest + 1),
-            .bcsr = gpulab::bcsr_bytes(m),
-            .bins = entries + rows * 4};
+    return {{{"dense", gpulab::dense_bytes(m)},
+             {"CSR", static_cast<double>(m.bytes())},
+             {"COO", nonzeros * (sizeof(T) + 8)},
+             {"CSC", entries + (static_cast<double>(m.columns) + 1) * offset},
+             {"ELL", rows * longest * (sizeof(T) + 4)},
+             {"DIA", gpulab::dia_bytes(m)},
+             {"HYB", gpulab::hyb_bytes(m)},
+             {"JDS", entries + 4 * rows + 8 * (longest + 1)},
+             {"BCSR", gpulab::bcsr_bytes(m)},
+             {"bins", entries + rows * 4}}};
+}
+
+double FormatBytes::of(std::string_view format) const {
+    return std::ranges::find(all, format, [](const auto& one) { return lower(one.first); })->second;
 }
 
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
@@ -238,20 +226,15 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + 16 * columns + vectors + (sizeof(T) + 8.0) * rows};
 }
 
-std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds) {
-    return fmt::format("{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s", what, path, bytes * 1e-6, seconds,
-                       bytes * 1e-6 / seconds);
-}
-
 void add_format_column(Report& report, const FormatBytes& bytes) {
     report.column("format", "format");
-    if (std::min({bytes.ell, bytes.dia, bytes.bcsr}) < bytes.csr)
+    if (std::min({bytes.of("ell"), bytes.of("dia"), bytes.of("bcsr")}) < bytes.of("csr"))
         report.say("the bound counts the bytes of CSR, so a smaller format can exceed 100 %");
 }
 
 void add_format(gpulab::Result& result, const FormatBytes& bytes) {
     const std::string format = format_of(result.variant);
-    result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes, format)}};
+    result.extra = {{"format", format}, {"format_bytes", bytes.of(format)}};
     if (result.prepared_ms > 0) {
         result.extra.emplace_back("preparation_ms", result.prepared_ms);
         result.extra.emplace_back("preparation_products", result.prepared_ms / result.kernel.median);

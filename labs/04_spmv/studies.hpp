@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -24,8 +23,10 @@ template <class T> int run_study(const gpulab::Options& options, std::size_t row
 
 /// Bytes of a matrix in each format. They are computed without building it, because it may be very large.
 struct FormatBytes {
-    double dense, csr, coo, csc, ell, dia, hyb, jds, bcsr;
-    double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; without the padding of its chunks
+    /// By the format's name, "dense", "CSR" and so on, in the order in which they are shown. "bins" are those of
+    /// cuda_bins: 4 bytes and a value per entry, 4 bytes per row; without the padding of its chunks.
+    std::vector<std::pair<std::string, double>> all;
+    double of(std::string_view format) const; ///< @param format in lower case @pre there is such a format
 };
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
 
@@ -36,9 +37,6 @@ struct MemoryNeed {
     double host = 0; ///< the matrix, the memory for making or reading it, one conversion at a time, x, y, the reference
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
-
-/// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".
-std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds);
 
 /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
 void add_format_column(gpulab::Report& report, const FormatBytes& bytes);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/trace/trace.hpp"
 #include "link.hpp"
 #include "streams.hpp"

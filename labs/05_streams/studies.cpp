@@ -6,10 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
-#include "gpulab/report.hpp"
 #include "runs.hpp"
 
 namespace streams {

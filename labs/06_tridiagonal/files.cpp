@@ -60,7 +60,22 @@ Announced announced(const std::string& path) {
     return {size.rows, size.columns > 3 ? size.columns - 3 : 1};
 }
 
-template Problem<float> read_problem<float>(const std::string&, std::size_t);
-template Problem<double> read_problem<double>(const std::string&, std::size_t);
+template <class T>
+void write_others(gpulab::OutputFile& file, const Problem<T>& problem, const Reference<T>& reference,
+                  std::size_t right_hand_sides) {
+    const std::string zero = zero_pivot_message(reference.out);
+    const std::vector<T> x = solve_others(problem, reference);
+    if (zero.empty() || x.empty())
+        throw gpulab::Error(file.path() + ": not written, because no variant has solved all systems");
+    file.write(gpulab::array_text(x, right_hand_sides));
+    throw gpulab::Error(fmt::format("{}: {}; x of such systems is nan there, of the others the solution of cpu_thomas",
+                                    file.path(), zero));
+}
+
+#define INSTANTIATE(T)                                                 \
+    template Problem<T> read_problem(const std::string&, std::size_t); \
+    template void write_others(gpulab::OutputFile&, const Problem<T>&, const Reference<T>&, std::size_t);
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 } // namespace tridiagonal

@@ -27,4 +27,11 @@ struct Announced {
 };
 Announced announced(const std::string& path);
 
+/// Writes the solutions of those systems that have one, when no variant has solved all: a zero pivot in one system is
+/// no reason to keep the others back. x of the systems with a zero pivot is NaN.
+/// @throws Error that says so; always, because not all systems are solved
+template <class T>
+[[noreturn]] void write_others(gpulab::OutputFile& file, const Problem<T>& problem, const Reference<T>& reference,
+                               std::size_t right_hand_sides);
+
 } // namespace tridiagonal

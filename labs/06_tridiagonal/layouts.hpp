@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/report.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {

@@ -2,8 +2,8 @@
 /// Lab 06, tridiagonal systems: A x = d with every variant on every device, checked against Thomas in a wider type.
 #include <fmt/format.h>
 
+#include "choice.hpp"
 #include "files.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "layouts.hpp"
@@ -12,43 +12,15 @@
 
 namespace {
 
-/// What the user asked for.
-struct Choice {
-    std::size_t n = 1024, systems = 1024;
-    std::string matrix = "dominant";
-    std::string type = "double";
-    std::string layout = "separate";
-    std::string input, output; // files
-};
-
-/// Rejects conflicting options.
-void check_options(const gpulab::Options& options, const Choice& choice) {
-    if (options.given("--input"))
-        for (const char* const other : {"--n", "--matrix"})
-            if (options.given(other))
-                throw gpulab::UsageError(std::string("--input and ") + other + ": the file says it");
-    if (options.given("--input") && options.given("--seed"))
-        throw gpulab::UsageError("--input and --seed: nothing is random");
-    if (options.given("--output") && choice.output.empty()) throw gpulab::UsageError("--output: a file must be named");
-}
-
-template <class T> int run(const gpulab::Options& options, const Choice& choice) {
+template <class T> int run(const gpulab::Options& options, const tridiagonal::Choice& choice) {
     if (!options.study().empty())
         return tridiagonal::run_study<T>(options, {choice.n, choice.systems, choice.matrix, choice.type});
 
     const bool from_file = options.given("--input");
-    const std::size_t systems = from_file && !options.given("--systems") ? 1 : choice.systems;
-    const tridiagonal::Announced file = from_file ? tridiagonal::announced(choice.input) : tridiagonal::Announced{};
-    const std::size_t equations = from_file ? file.rows * file.right_hand_sides : choice.n * systems;
-    const tridiagonal::MemoryNeed need = tridiagonal::memory_need<T>(equations, systems * file.right_hand_sides);
-    gpulab::check_memory(options, need.device, need.host, choice.input); // before anything is allocated
-    const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options);
-    tridiagonal::Problem<T> problem =
-        from_file ? tridiagonal::read_problem<T>(choice.input, systems)
-                  : tridiagonal::make_problem<T>(choice.matrix, choice.n, systems, options.seed());
-    problem.layout = choice.layout == "interleaved" ? tridiagonal::Layout::interleaved : tridiagonal::Layout::separate;
-    gpulab::OutputFile solution;
-    if (!choice.output.empty()) solution = gpulab::OutputFile(choice.output);
+    const tridiagonal::Announced file = tridiagonal::check_memory<T>(options, choice);
+    const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options); // which variant runs where
+    tridiagonal::Problem<T> problem = tridiagonal::problem_of<T>(options, choice);
+    gpulab::OutputFile solution = gpulab::output_file(choice.output);
     gpulab::Report report(options, {{"matrix", from_file ? choice.input : choice.matrix},
                                     {"type", choice.type},
                                     {"n", problem.n},
@@ -82,26 +54,17 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     }
     const int code = report.finish();
     if (!solution) return code;
-    if (!solver.empty()) {
-        fmt::print("{}: the solution of {}\n", choice.output, solver);
-        gpulab::flush_stdout();
-        solution.commit();
-        return code;
-    }
-    // A zero pivot in one system is no reason to keep the solutions of the others back.
-    const std::string zero = tridiagonal::zero_pivot_message(reference.out);
-    const std::vector<T> x = tridiagonal::solve_others(problem, reference);
-    if (zero.empty() || x.empty())
-        throw gpulab::Error(choice.output + ": not written, because no variant has solved all systems");
-    solution.write(gpulab::array_text(x, file.right_hand_sides));
-    throw gpulab::Error(fmt::format("{}: {}; x of such systems is nan there, of the others the solution of cpu_thomas",
-                                    choice.output, zero));
+    if (solver.empty()) tridiagonal::write_others(solution, problem, reference, file.right_hand_sides); // throws
+    fmt::print("{}: the solution of {}\n", choice.output, solver);
+    gpulab::flush_stdout();
+    solution.commit();
+    return code;
 }
 
 } // namespace
 
 int main(int argc, char** argv) try {
-    Choice choice;
+    tridiagonal::Choice choice;
     gpulab::Options options("tridiagonal", "tridiagonal systems of equations: many small ones, or one large one");
     constexpr std::size_t most = (std::size_t{1} << 31) - 1; // a kernel counts rows and systems in 32 bits
     options.size("--n", choice.n, 1, "unknowns of each system; of a study: the most", most);
@@ -119,7 +82,7 @@ int main(int argc, char** argv) try {
     options.variants(tridiagonal::variants<double>()); // the same names for float
     options.studies(tridiagonal::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    check_options(options, choice);
+    tridiagonal::check_options(options, choice);
     return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
 } catch (...) {
     return gpulab::fail("tridiagonal");

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "gpulab/compare.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/raise.hpp"
-#include "gpulab/report.hpp"
 #include "rungs.hpp"
 
 namespace tridiagonal {

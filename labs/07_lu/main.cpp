@@ -3,10 +3,7 @@
 /// device, checked by their residuals; or the user's own system from files.
 #include "batch.hpp"
 #include "choice.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "lu.hpp"
 #include "solve.hpp"
 #include "studies.hpp"
@@ -16,21 +13,25 @@ namespace {
 
 using gpulab::Options;
 
-/// P A = L U with every chosen variant.
+/// P A = L U of one matrix, or of many small ones (--op batch), with every chosen variant.
 int factorise(const Options& options, const lu::Choice& choice) {
-    auto jobs = gpulab::jobs(lu::variants(), options); // which variant runs where
-    const double n = lu::rows_of(choice), bytes = 8 * n * n;
+    const bool batch = choice.op == "batch";
+    auto jobs = gpulab::jobs(batch ? lu::batch_variants() : lu::variants(), options); // which variant runs where
+    const double n = lu::rows_of(choice), bytes = 8 * n * n * (batch ? static_cast<double>(choice.matrices) : 1);
     gpulab::check_memory(options, 2 * bytes, 3 * bytes, choice.files.matrix);
-    const lu::Problem problem = lu::problem_of(options, choice);
-    gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
+    const lu::Problem problem =
+        batch ? lu::make_batch(choice.n, choice.matrices, options.seed()) : lu::problem_of(options, choice);
+    gpulab::Parameters parameters = {{"op", choice.op}, {"n", problem.n}};
+    if (batch) parameters.push_back({"matrices", problem.count});
+    gpulab::Report report(options, parameters);
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
     report.sequential(lu::sequential(problem));
 
-    lu::Factors f(problem.n);
+    lu::Factors f(problem.n, problem.count);
     for (const auto& job : jobs) { // each poisons f, runs its variant and checks the factors in f
         report.doing(job.variant.name);
-        const bool pivots = lu::pivots(job.variant.name);
+        const bool pivots = batch || lu::pivots(job.variant.name);
         report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, pivots); }),
                    lu::work(problem));
     }
@@ -51,25 +52,6 @@ int solve(const Options& options, const lu::Choice& choice) {
         report.doing(job.variant.name);
         const bool refines = lu::refines(job.variant.name);
         report.add(gpulab::run(job, problem, x, options, [&] { return lu::compare(problem, x, refines); }),
-                   lu::work(problem));
-    }
-    return report.finish();
-}
-
-/// P A = L U of many small matrices with every chosen variant.
-int batch(const Options& options, const lu::Choice& choice) {
-    auto jobs = gpulab::jobs(lu::batch_variants(), options);
-    const double n = static_cast<double>(choice.n), bytes = 8 * n * n * static_cast<double>(choice.matrices);
-    gpulab::check_memory(options, 2 * bytes, 3 * bytes);
-    const lu::Problem problem = lu::make_batch(choice.n, choice.matrices, options.seed());
-    gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"matrices", problem.count}});
-    for (auto& job : jobs)
-        if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
-    report.sequential(lu::sequential(problem));
-    lu::Factors f(problem.n, problem.count);
-    for (const auto& job : jobs) {
-        report.doing(job.variant.name);
-        report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, true); }),
                    lu::work(problem));
     }
     return report.finish();
@@ -97,7 +79,6 @@ int main(int argc, char** argv) try {
 
     if (!options.study().empty()) return lu::run_study(options, choice.n);
     if (!choice.files.rhs.empty()) return lu::solve_system(options, choice.files);
-    if (choice.op == "batch") return batch(options, choice);
     return choice.op == "solve" ? solve(options, choice) : factorise(options, choice);
 } catch (...) {
     return gpulab::fail("lu");

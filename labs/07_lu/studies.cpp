@@ -7,12 +7,9 @@
 #include <map>
 
 #include "batch.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/too_slow.hpp"
 
 namespace lu {
@@ -172,8 +169,7 @@ void pivoting(const Options& options, Report& report) {
 /// The update of one panel of 64 columns alone, beside the vendor's product.
 void update(const Options& options, Report& report) {
     constexpr std::size_t width = 64;
-    const std::vector<Device> found = options.devices(Backend::cuda);
-    if (found.empty()) throw gpulab::UsageError("--study update needs a CUDA device");
+    const std::vector<Device> found = gpulab::study_devices(options, {Backend::cuda});
     report.column("m", "m");
     report.column("percent_of_library", "% library");
     for (const std::size_t m : {960, 1984, 4032, 8128}) {

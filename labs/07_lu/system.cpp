@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "files.hpp"
-#include "gpulab/device.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
 #include "lu.hpp"

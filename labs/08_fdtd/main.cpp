@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "result_files.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"
@@ -20,15 +17,9 @@ template <class T>
 int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd::ResultFiles& files) {
     // Opened now, so that an unwritable file is refused before anything is measured.
     gpulab::OutputFile field = gpulab::output_file(files.field), probes = gpulab::output_file(files.probes);
-    if (!files.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
-
     const double cell_steps = scene.cells() * static_cast<double>(scene.steps);
-    const auto jobs = fdtd::jobs<T>(options, cell_steps);  // which variant runs where
-    double bytes = fdtd::bytes_of_field(scene, sizeof(T)); // a part of the run begins with the field of the one before
-    if (files.any()) bytes += fdtd::bytes_of_snapshot(scene, files.keep());
-    if (!files.frames.empty()) bytes += fdtd::bytes_of_picture(scene);
-    if (!files.probes.empty()) bytes += fdtd::bytes_of_probes_file(scene);
-    const fdtd::MemoryNeed need = fdtd::memory_need(scene, sizeof(T), bytes);
+    const auto jobs = fdtd::jobs<T>(options, cell_steps); // which variant runs where
+    const fdtd::MemoryNeed need = fdtd::memory_need(scene, sizeof(T), files.bytes(scene, sizeof(T)));
     gpulab::check_memory(options, need.device, need.host, files.scene);
     gpulab::Report report(options, {{"scene", files.scene},
                                     {"nx", scene.nx},
@@ -42,19 +33,13 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
     report.sequential(fdtd::sequential<T>(scene));
 
     fdtd::Output<T> out = fdtd::make_output(problem);
-    const gpulab::Job<fdtd::Run<T>>*fastest = nullptr, *wrong = nullptr;
-    double fastest_ms = 0;
+    fdtd::Shown<T> shown;
     for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return judge(job, out); });
-        if (r.status == gpulab::Result::Status::failed && !wrong) wrong = &job;
-        if (r.status == gpulab::Result::Status::passed) {
+        if (r.status == gpulab::Result::Status::passed)
             r.extra = {{"mcells_per_s", fdtd::mcells_per_s(cell_steps, r.kernel.median)}};
-            if (!fastest || r.kernel.median < fastest_ms) {
-                fastest = &job;
-                fastest_ms = r.kernel.median;
-            }
-        }
+        shown.see(job, r);
         report.add(std::move(r), fdtd::work_of(problem));
     }
     const int code = report.finish();
@@ -62,17 +47,16 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
     const auto takes_long = [&](const auto& job) {
         return !job.skip.empty() && job.skip == fdtd::too_slow(options, job.variant.name, job.device(), cell_steps);
     };
-    if (!fastest && !wrong && std::ranges::any_of(jobs, takes_long)) {
+    if (!shown.job && std::ranges::any_of(jobs, takes_long)) {
         fmt::print("\nNo variant was measured, because that takes long; cpu_scene_threads computes the files, "
                    "unchecked:\n");
         fdtd::write_results<T>(scene, files, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), field, probes);
         return code;
     }
-    const auto* shown = fastest ? fastest : wrong; // a wrong field shows where it is wrong
-    if (!shown) throw gpulab::Error("no variant gave a result, so there is nothing to write");
-    gpulab::use(shown->devices);
-    fmt::print("\nResults of {}{}:\n", shown->variant.name, fastest ? "" : ", which are WRONG");
-    fdtd::write_results<T>(scene, files, shown->variant.run, field, probes);
+    if (!shown.job) throw gpulab::Error("no variant gave a result, so there is nothing to write");
+    gpulab::use(shown.job->devices);
+    fmt::print("\nResults of {}{}:\n", shown.job->variant.name, shown.right ? "" : ", which are WRONG");
+    fdtd::write_results<T>(scene, files, shown.job->variant.run, field, probes);
     return code;
 }
 
@@ -100,16 +84,11 @@ int main(int argc, char** argv) try {
 
     if (!options.study().empty()) {
         if (!files.frames.empty()) fdtd::check_folder(files.frames, "--frames", {});
-        fdtd::StudySettings settings;
-        settings.frames = files.frames;
-        settings.steps = overrides.steps ? overrides.steps : fdtd::default_steps(options.study());
-        if (overrides.nx) settings.largest = overrides.nx;
+        const fdtd::StudySettings settings = fdtd::study_settings(options.study(), overrides, files.frames);
         return type == "float" ? fdtd::run_study<float>(options, settings) : fdtd::run_study<double>(options, settings);
     }
     const fdtd::Scene scene = fdtd::read_scene(files.scene, overrides);
-    for (const std::string& file : scene.files) options.check_read(file, "the scene");
-    if (!files.frames.empty()) fdtd::check_folder(files.frames, "--frames", scene);
-    if (!files.vtk.empty()) fdtd::check_folder(files.vtk, "--vtk", scene);
+    fdtd::check_files(options, scene, files);
     return type == "float" ? compute<float>(options, scene, files) : compute<double>(options, scene, files);
 } catch (...) {
     return gpulab::fail("fdtd");

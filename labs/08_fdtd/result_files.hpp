@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/options.hpp"
 #include "gpulab/terminal.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"
@@ -24,6 +26,36 @@ struct ResultFiles {
     Keep keep() const {
         if (vtk.empty() && frames.empty()) return Keep::last_field;
         return vtk.empty() && field.empty() ? Keep::pictures : Keep::fields;
+    }
+    /// Bytes in main memory that writing them takes; also without files a part of a run begins with the field of the
+    /// one before.
+    double bytes(const Scene& s, std::size_t number_bytes) const {
+        return bytes_of_field(s, number_bytes) + (any() ? bytes_of_snapshot(s, keep()) : 0) +
+               (frames.empty() ? 0 : bytes_of_picture(s)) + (probes.empty() ? 0 : bytes_of_probes_file(s));
+    }
+};
+
+/// Finds out whether the files can be written, before anything is computed.
+/// @throws gpulab::UsageError when they cannot, or would overwrite what the scene was read from
+inline void check_files(const gpulab::Options& options, const Scene& scene, const ResultFiles& files) {
+    for (const std::string& file : scene.files) options.check_read(file, "the scene");
+    if (!files.frames.empty()) check_folder(files.frames, "--frames", scene);
+    if (!files.vtk.empty()) check_folder(files.vtk, "--vtk", scene);
+    if (!files.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
+}
+
+/// The variant whose results are written: the fastest of those that are right, or else the first wrong one, because a
+/// wrong field shows where it is wrong.
+template <class T> struct Shown {
+    const gpulab::Job<Run<T>>* job = nullptr;
+    bool right = false;
+    double ms = 0; ///< of the right one
+
+    void see(const gpulab::Job<Run<T>>& other, const gpulab::Result& result) {
+        const bool passed = result.status == gpulab::Result::Status::passed;
+        if (result.status == gpulab::Result::Status::skipped) return;
+        if (passed ? right && result.kernel.median >= ms : job != nullptr) return;
+        *this = {&other, passed, result.kernel.median};
     }
 };
 

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "fdtd.hpp"
-#include "gpulab/device.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "scene/frames.hpp"
 
 namespace fdtd {

@@ -5,9 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/jobs.hpp"
 #include "levels/levels.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"

@@ -11,6 +11,7 @@
 #include "fdtd.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
+#include "scene/scene.hpp"
 
 namespace fdtd {
 
@@ -41,6 +42,13 @@ struct StudySettings {
     std::size_t steps = 1000;
     std::string frames; ///< figure-4-4: the folder for its pictures; empty: none
 };
+
+/// Those of the command line. @param frames the folder for pictures, or ""
+inline StudySettings study_settings(const std::string& study, const Overrides& overrides, const std::string& frames) {
+    return {.largest = overrides.nx ? overrides.nx : StudySettings{}.largest,
+            .steps = overrides.steps ? overrides.steps : default_steps(study),
+            .frames = frames};
+}
 
 /// Runs the study the user chose. @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, const StudySettings& settings);

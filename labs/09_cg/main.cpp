@@ -1,10 +1,7 @@
 /// @file
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
-#include <algorithm>
 #include <fmt/format.h>
-#include <initializer_list>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "judge.hpp"
@@ -16,36 +13,14 @@
 
 namespace {
 
-/// What the user asked for.
-struct Choice : cg::Choice {
-    std::string trace, write;
-    std::size_t rows = 0; // of the studies; 0: theirs
-};
-
-/// What the run leaves besides the table: times of kernels, notes, and the iteration that was recorded.
-template <class T> void print_notes(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
-    if (!notes.timed.empty()) fmt::print("\n{}", cg::kernel_times("milliseconds of the whole solution", notes.timed));
-    for (const std::string& line : notes.printed) fmt::print("\n{}\n", line);
-    for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
-    if (trace && !notes.timelines.empty()) files.write([&] { trace.write(gpulab::chrome_trace(notes.timelines)); });
-    files.write_histories(notes.histories);
-}
-
-/// The user's own system is solved once, unless an option is about measuring.
-bool is_solved_once(const gpulab::Options& options, const Choice& c) {
-    const auto measuring = {"--variant", "--repeat", "--warmup", "--flush-l2", "--json", "--csv", "--trace", "--parts"};
-    return !c.rhs.empty() && std::ranges::none_of(measuring, [&](const char* option) { return options.given(option); });
-}
-
 /// Solves the system with every chosen variant, and measures them.
-template <class T> int compute(const gpulab::Options& options, const Choice& c) {
+template <class T> int compute(const gpulab::Options& options, const cg::Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
     cg::Files files("cg", c);
-    gpulab::OutputFile trace = gpulab::output_file(c.trace);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
-    if (is_solved_once(options, c)) return cg::solve_once(jobs, c, problem, files);
+    if (cg::is_solved_once(options, c)) return cg::solve_once(jobs, c, problem, files);
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;
@@ -74,24 +49,24 @@ template <class T> int compute(const gpulab::Options& options, const Choice& c) 
     }
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
-    print_notes(notes, trace, files);
+    const bool traced = cg::print_notes(notes, files);
 
-    if (!notes.solver.empty()) {
-        std::string no_trace;
-        if (trace && notes.timelines.empty())
-            no_trace = c.trace + ": not written, because no variant that can record a trace made three iterations";
-        const std::string line =
-            cg::report_solution(problem, notes.solution, files, notes.solver, no_trace.empty() ? "" : "; " + no_trace);
-        fmt::print("\n{}: {}\n", notes.solver, line);
-        if (!no_trace.empty()) throw gpulab::Error(no_trace);
-    } else if (!c.solution.empty()) throw gpulab::Error(c.solution + ": not written, because no variant is right");
+    if (notes.solver.empty()) {
+        if (!c.solution.empty()) throw gpulab::Error(c.solution + ": not written, because no variant is right");
+        return files.all_written() ? code : gpulab::exit_failure;
+    }
+    std::string no_trace;
+    if (!traced) no_trace = c.trace + ": not written, because no variant that can record a trace made three iterations";
+    fmt::print("\n{}: {}\n", notes.solver,
+               cg::report_solution(problem, notes.solution, files, notes.solver, traced ? "" : "; " + no_trace));
+    if (!traced) throw gpulab::Error(no_trace);
     return files.all_written() ? code : gpulab::exit_failure;
 }
 
 } // namespace
 
 int main(int argc, char** argv) try {
-    Choice c;
+    cg::Choice c;
     gpulab::Options options("cg", "A x = b by conjugate gradients, with a sparse, symmetric and positive definite A");
     cg::add_options(options, c, "",
                     "the parts: equally many non-zeros, by the measured speed of each device, or by its compute units "

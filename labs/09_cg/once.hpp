@@ -7,12 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "judge.hpp"
 #include "program.hpp"
 
 namespace cg {
+
+/// Whether that is what the user wants: a right-hand side of their own, and no option that is about measuring.
+inline bool is_solved_once(const gpulab::Options& options, const Choice& c) {
+    const auto measuring = {"--variant", "--repeat", "--warmup", "--flush-l2", "--json", "--csv", "--trace", "--parts"};
+    return !c.rhs.empty() && std::ranges::none_of(measuring, [&](const char* option) { return options.given(option); });
+}
 
 /// Solves the system with the best variant that the chosen devices can run, once.
 template <class T>

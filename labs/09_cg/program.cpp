@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <iterator>
 
-#include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -71,7 +70,7 @@ template <class T> Problem<T> problem_of(const gpulab::Options& options, const C
 
 Files::Files(std::string program, const Choice& c)
     : program_(std::move(program)), solution_(gpulab::output_file(c.solution)),
-      history_(gpulab::output_file(c.history)) {}
+      history_(gpulab::output_file(c.history)), trace_(gpulab::output_file(c.trace)) {}
 
 bool Files::write(const std::function<void()>& body) try {
     body();
@@ -90,6 +89,11 @@ void Files::write_histories(const std::vector<NamedHistory>& histories) {
         for (std::size_t k = 0; k < norms.size(); ++k)
             fmt::format_to(std::back_inserter(text), "{},{},{}\n", variant, k, norms[k]);
     write([&] { history_.write(text); });
+}
+
+bool Files::write_trace(const std::vector<std::pair<std::string, gpulab::Timeline>>& timelines) {
+    if (trace_ && !timelines.empty()) write([&] { trace_.write(gpulab::chrome_trace(timelines)); });
+    return !trace_ || !timelines.empty();
 }
 
 template <class T> bool Files::write_solution(const std::vector<T>& x) {

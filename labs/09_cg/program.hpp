@@ -14,10 +14,11 @@
 
 namespace cg {
 
-/// What the user asked for, in both programs.
+/// What the user asked for, in both programs. `cg` alone takes `trace`, `write` and `rows`.
 struct Choice {
-    std::string matrix{}, generate{}, rhs{}, start{}; ///< what is solved
-    std::string solution{}, history{};                ///< files to write
+    std::string matrix{}, generate{}, rhs{}, start{};          ///< what is solved
+    std::string solution{}, history{}, trace = {}, write = {}; ///< files to write
+    std::size_t rows = 0;                                      ///< of the studies; 0: theirs
     std::string type = "double", method = "cg", preconditioner = "none", criterion = "relative", balance = "nnz";
     Settings settings;
 
@@ -66,6 +67,8 @@ public:
     bool all_written() const { return all_written_; }
     /// Writes the file of --history: a line for each variant and iteration, with the norm of the residual (CSV).
     void write_histories(const std::vector<NamedHistory>& histories);
+    /// Writes the file of --trace, which the run has recorded. @return false when there is none to be written
+    bool write_trace(const std::vector<std::pair<std::string, gpulab::Timeline>>& timelines);
     /// Writes the file of --solution, unless it has been tried before. @return whether that was done
     template <class T> bool write_solution(const std::vector<T>& x);
     const std::string& solution() const { return solution_.path(); } ///< where it is, or ""
@@ -74,7 +77,7 @@ public:
 
 private:
     std::string program_;
-    gpulab::OutputFile solution_, history_;
+    gpulab::OutputFile solution_, history_, trace_;
     bool solution_tried_ = false, all_written_ = true;
 };
 

@@ -93,6 +93,15 @@ std::string kernel_times(const std::string& heading, const std::vector<gpulab::R
     return text + "\n"; // a dash: a kernel that this rung does not have
 }
 
+template <class T> bool print_notes(const Notes<T>& notes, Files& files) {
+    if (!notes.timed.empty()) fmt::print("\n{}", kernel_times("milliseconds of the whole solution", notes.timed));
+    for (const std::string& line : notes.printed) fmt::print("\n{}\n", line);
+    for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
+    const bool traced = files.write_trace(notes.timelines);
+    files.write_histories(notes.histories);
+    return traced;
+}
+
 template <class T>
 gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const gpulab::Parameters& more) {
     gpulab::Parameters all = {{"matrix", matrix},
@@ -114,6 +123,7 @@ gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, co
     template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&, std::size_t); \
     template gpulab::Parameters iteration_values(const Output<T>&, double);                 \
     template class Notes<T>;                                                                \
+    template bool print_notes(const Notes<T>&, Files&);                                     \
     template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const gpulab::Parameters&);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "gpulab/jobs.hpp"
-#include "gpulab/options.hpp"
-#include "gpulab/report.hpp"
 #include "program.hpp"
 
 namespace cg {
@@ -57,6 +55,10 @@ private:
 /// 80 characters wide. Of several devices it is the time of the one in which that kind of kernel took longest.
 /// @param heading what is shown, in its unit: milliseconds @param results with the extra values of Notes
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results);
+
+/// Prints and writes what the run leaves besides the report's table: times of kernels, notes, histories, and the
+/// iteration that was recorded. @return false when a trace is wanted and none was recorded
+template <class T> bool print_notes(const Notes<T>& notes, Files& files);
 
 /// The problem's parameters for the report, and what a study shows behind them.
 template <class T>

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "judge.hpp"
@@ -131,23 +130,19 @@ template <class T> void growth(const Options& options, Report& report, std::size
 /// Table 4.4 and figures 4.8 to 4.12 of the thesis: each kernel with 1 to 16 groups per compute unit. And tables 4.1
 /// and 4.3: the largest group, and the work-items with which the search begins, one group of them per compute unit.
 template <class T> void table_4_4(const Options& options, Report& report, std::size_t rows, const Settings& given) {
-#if defined(GPULAB_WITH_OPENCL)
-    report.column("items", "items"), report.column("groups", "groups/CU"),
-        report.column("saved_percent", "saved %", "{:.0f}");
+    const std::vector<gpulab::Device> devices = gpulab::study_devices(options, {gpulab::Backend::opencl});
+    report.column("items", "items");
+    report.column("groups", "groups/CU");
+    report.column("saved_percent", "saved %", "{:.0f}");
     const std::string matrix = laplacian(rows);
     const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = fixed_iterations(given, 100)});
-    for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
+    for (const gpulab::Device& device : devices) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
+#if defined(GPULAB_WITH_OPENCL)
         kernel_rows(p, matrix, report);
-    }
-#else
-    (void)report;
-    (void)rows;
-    (void)given;
 #endif
-    if (options.devices(gpulab::Backend::opencl).empty())
-        throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
+    }
 }
 
 /// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over. Of several devices

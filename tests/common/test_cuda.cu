@@ -49,7 +49,8 @@ TEST_CASE("a launch that is impossible is caught at the launch", "[cuda][fails-o
         gpulab::CudaError);
 }
 
-TEST_CASE("a CUDA buffer carries data to the device and back", "[cuda]") {
+TEST_CASE("a CUDA buffer carries data to the device and back, one not written is poisoned, one may be empty",
+          "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     std::vector<int> in{1, 2, 3}, out(3), wrong_length(2);
     const DeviceBuffer<int> buffer(in);
@@ -60,49 +61,34 @@ TEST_CASE("a CUDA buffer carries data to the device and back", "[cuda]") {
     moved = DeviceBuffer<int>(in);
     moved.copy_to(out);
     CHECK(out == in);
-}
-
-TEST_CASE("a fresh CUDA output is poisoned, an empty one is allowed", "[cuda]") {
-    gpulab::use(devices_or_skip(Backend::cuda).front());
-    std::vector<float> out(5, 1), none;
-    DeviceBuffer<float>(5).copy_to(out);
-    for (const float v : out) CHECK(std::isnan(v));
+    std::vector<float> unwritten(5, 1), none;
+    DeviceBuffer<float>(5).copy_to(unwritten);
+    for (const float v : unwritten) CHECK(std::isnan(v));
     CHECK_NOTHROW(DeviceBuffer<float>(0).copy_to(none));
     CHECK_NOTHROW(DeviceBuffer<float>(none).copy_to(none));
 }
 
-TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[cuda][fails-on-purpose]") {
+TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side, and told once",
+          "[cuda][fails-on-purpose]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     std::vector<int> out(10);
-    DeviceBuffer<int> inside(10), after(10), before(10);
+    DeviceBuffer<int> inside(10);
     fill(inside, 0, 10, 7);
     CHECK_NOTHROW(inside.copy_to(out));
     CHECK(out == std::vector<int>(10, 7));
-    fill(after, 0, 11, 7);
-    CHECK_THROWS_AS(after.copy_to(out), gpulab::WrongResult);
-    fill(before, -1, 10, 7);
-    CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
-}
-
-TEST_CASE("damage to a CUDA buffer that was thrown is not noted again when the buffer is freed", "[cuda]") {
-    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
-    gpulab::use(devices_or_skip(Backend::cuda).front());
-    std::vector<int> out(10);
-    gpulab::take_stray_write();
-    {
-        DeviceBuffer<int> damaged(10);
-        fill(damaged, 0, 11, 7);
-        CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
-        DeviceBuffer<int> moved(std::move(damaged));
-        DeviceBuffer<int> assigned(1);
-        assigned = std::move(moved);
-    }
-    CHECK(gpulab::take_stray_write() == "");
-    {
-        DeviceBuffer<int> damaged(10);
-        fill(damaged, 0, 11, 7);
-    }
-    CHECK(gpulab::take_stray_write() != "");
+    for (const auto& [first, last] : {std::pair{0, 11}, {-1, 10}})
+        for (const bool thrown : {true, false}) {
+            gpulab::take_stray_write();
+            {
+                DeviceBuffer<int> damaged(10);
+                fill(damaged, first, last, 7);
+                if (thrown) CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+                DeviceBuffer<int> moved(std::move(damaged)), assigned(1);
+                assigned = std::move(moved);
+            }
+            if (gpulab::guard_bytes() > 0)
+                CHECK(gpulab::take_stray_write().empty() == thrown); // noted when it is freed
+        }
 }
 
 TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
@@ -301,23 +287,36 @@ __global__ void read_kernel(const float* in, int i, float* out) { out[0] = in[i]
 
 } // namespace
 
-TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned output has lost its result", "[cuda]") {
+TEST_CASE("what a CUDA kernel reads outside a buffer is NaN, or what GuardBands says", "[cuda]") {
     if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
     gpulab::use(devices_or_skip(Backend::cuda).front());
-    const DeviceBuffer<float> in(std::vector<float>{1, 2, 3});
-    std::vector<float> out(1);
-    for (const int i : {-1, 2, 3}) {
+    const auto read = [](const float* from, int i) { // from[i], and then the poison that takes its place
         DeviceBuffer<float> result(1);
         gpulab::Stopwatch once;
-        gpulab::watch_stream(once, [&](cudaStream_t s) { read_kernel<<<1, 1, 0, s>>>(in.data(), i, result.data()); });
+        gpulab::watch_stream(once, [&](cudaStream_t s) { read_kernel<<<1, 1, 0, s>>>(from, i, result.data()); });
+        std::vector<float> out(1), poisoned(1);
         result.copy_to(out);
-        CHECK(std::isnan(out[0]) == (i != 2));
-        gpulab::Stream stream;
+        const gpulab::Stream stream;
         result.poison_async(stream);
         stream.synchronize();
-        result.copy_to(out);
-        CHECK(std::isnan(out[0]));
+        result.copy_to(poisoned);
+        CHECK(std::isnan(poisoned[0]));
+        return out[0];
+    };
+    const DeviceBuffer<float> usual(std::vector<float>{1, 2, 3});
+    CHECK(read(usual.data(), 2) == 3);
+    const gpulab::GuardBands bands(gpulab::low_guard_byte);
+    const DeviceBuffer<float> in(std::vector<float>{1, 2, 3}), between(3);
+    const gpulab::PinnedBuffer<float> pinned(3);
+    for (const int i : {-1, 3}) {
+        CHECK(std::isnan(read(usual.data(), i)));
+        CHECK(read(in.data(), i) < -1e38f);
+        CHECK(read(between.data(), i) < -1e38f);
     }
+    CHECK(pinned.data()[3] < -1e38f);
+    CHECK_NOTHROW(in.check_guard_bands());
+    CHECK_NOTHROW(between.check_guard_bands());
+    CHECK_NOTHROW(pinned.check_guard_bands());
 }
 
 TEST_CASE("a stream of high priority comes before the others", "[cuda]") {
@@ -331,28 +330,6 @@ TEST_CASE("a stream of high priority comes before the others", "[cuda]") {
         CUDA_CHECK(cudaStreamGetPriority(*stream, &normal));
         CHECK(normal == least);
     }
-}
-
-TEST_CASE("what a CUDA kernel reads outside an input or an output is what GuardBands says", "[cuda]") {
-    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
-    gpulab::use(devices_or_skip(Backend::cuda).front());
-    const gpulab::GuardBands bands(gpulab::low_guard_byte);
-    const DeviceBuffer<float> in(std::vector<float>{1, 2, 3});
-    const DeviceBuffer<float> between(3);
-    const gpulab::PinnedBuffer<float> pinned(3);
-    std::vector<float> out(1);
-    for (const float* const from : {in.data(), between.data()})
-        for (const int i : {-1, 3}) {
-            DeviceBuffer<float> result(1);
-            gpulab::Stopwatch once;
-            gpulab::watch_stream(once, [&](cudaStream_t s) { read_kernel<<<1, 1, 0, s>>>(from, i, result.data()); });
-            result.copy_to(out);
-            CHECK(out[0] < -1e38f);
-        }
-    CHECK(pinned.data()[3] < -1e38f);
-    CHECK_NOTHROW(in.check_guard_bands());
-    CHECK_NOTHROW(between.check_guard_bands());
-    CHECK_NOTHROW(pinned.check_guard_bands());
 }
 
 namespace {

@@ -134,20 +134,3 @@ TEST_CASE("a pipe is read to its end, compressed or not") {
         writer.join();
     }
 }
-
-TEST_CASE("an output whose name ends with .gz is compressed, the same each time, and reads back the same") {
-    const gpulab::testing::ScratchFolder folder;
-    const std::string path = folder.path("a.gz"), again = folder.path("b.gz"), plain = folder.path("a");
-    for (const std::size_t bytes : {0, 1, 3'000'000}) {
-        const std::string text = long_text(bytes);
-        gpulab::OutputFile(path).write(text);
-        gpulab::OutputFile moved;
-        moved = gpulab::OutputFile(again);
-        moved.write(text);
-        CHECK(bytes_of(path).starts_with("\x1f\x8b"));
-        CHECK(bytes_of(path) == bytes_of(again));
-        CHECK(gpulab::content_of(path, 1 << 22) == text);
-        gpulab::OutputFile(plain).write(text);
-        CHECK(bytes_of(plain) == text);
-    }
-}

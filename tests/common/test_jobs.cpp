@@ -94,14 +94,16 @@ TEST_CASE("a variant that cannot is skipped with its reason, and an error when a
 
 TEST_CASE("a job with a reason to skip does not run, and keeps the reason") {
     Values out(1, 7);
-    const gpulab::Job<Run> job{table[0], {cpu()}, "no double precision"};
-    const Result result = gpulab::run(job, 0, out, Parsed(), is_one(out));
+    const auto ran = [&](std::vector<gpulab::Device> devices, const char* reason) {
+        return gpulab::run(gpulab::Job<Run>{table[0], std::move(devices), reason}, 0, out, Parsed(), is_one(out));
+    };
+    const Result result = ran({cpu()}, "no double precision");
     CHECK(result.status == Result::Status::skipped);
     CHECK(result.reason == "no double precision");
     CHECK(result.variant == "cpu_one");
     CHECK(result.has_device);
     CHECK(out[0] == 7);
-    CHECK_FALSE(gpulab::run(gpulab::Job<Run>{table[0], {}, "no device"}, 0, out, Parsed(), is_one(out)).has_device);
+    CHECK_FALSE(ran({}, "no device").has_device);
 }
 
 TEST_CASE("a variant that says so itself has failed, with its reason") {
@@ -126,82 +128,58 @@ TEST_CASE("a right body passes, with times of both passes, its device and the to
     CHECK(r.backend == Backend::cpu);
 }
 
-TEST_CASE("the output is poisoned before every pass") {
-    Values out(1, 1);
-    int passes = 0, poisoned = 0;
-    const Result r = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
-        ++passes;
-        poisoned += gpulab::is_poison(o[0]) ? 1 : 0;
-        watch.time([&] { o[0] = 1; });
-    });
-    CHECK(r.status == Result::Status::passed);
-    CHECK(passes == 6); // one that times the kernel, five that time the whole way
-    CHECK(poisoned == 6);
-}
-
-TEST_CASE("a body that writes nothing fails, in whichever pass") {
-    for (const int working_passes : {0, 1}) {
+TEST_CASE("the output is poisoned before every pass, and a body that writes nothing fails, in whichever pass") {
+    for (const int working_passes : {0, 1, 6}) { // one that times the kernel, five that time the whole way
         Values out(1, 1);
-        int pass = 0;
-        const Result r = measured(out, Parsed({"--repeat", "3"}), [&](Values& o, Stopwatch& watch) {
-            const bool works = pass++ < working_passes;
+        int passes = 0, poisoned = 0;
+        const Result r = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
+            const bool works = passes++ < working_passes;
+            poisoned += gpulab::is_poison(o[0]) ? 1 : 0;
             watch.time([&] {
                 if (works) o[0] = 1;
             });
         });
-        CHECK(r.status == Result::Status::failed);
-        CHECK_THAT(r.reason, Catch::Matchers::ContainsSubstring("1"));
+        CHECK(poisoned == passes);
+        CHECK(passes == (working_passes == 0 ? 1 : 6));
+        CHECK(r.status == (working_passes == 6 ? Result::Status::passed : Result::Status::failed));
+        CHECK(r.reason.empty() == (working_passes == 6));
     }
 }
 
 TEST_CASE("the last timed run is judged as well as the first") {
-    Values out(1);
-    // Right in its first run only, with the reset of a rung before each.
-    const Result first_only =
-        measured(out, Parsed({"--repeat", "3", "--warmup", "0"}), [](Values& o, Stopwatch& watch) {
+    for (const bool right_first : {true, false}) { // right in its first run only, or from its second on
+        Values out(1);
+        const auto body = [&](Values& o, Stopwatch& watch) {
             int run = 0;
             watch.time(
                 [&] {
-                    if (run++ == 0) o[0] = 1;
+                    if ((run++ == 0) == right_first) o[0] = 1;
                 },
-                gpulab::poisoning(o));
-        });
-    CHECK(first_only.status == Result::Status::failed);
-    // Right from its second run on.
-    const Result later_only =
-        measured(out, Parsed({"--repeat", "3", "--warmup", "0"}), [](Values& o, Stopwatch& watch) {
-            int run = 0;
-            watch.time(
-                [&] {
-                    if (run++ > 0) o[0] = 1;
-                },
-                gpulab::poisoning(o));
-        });
-    CHECK(later_only.status == Result::Status::failed);
+                gpulab::poisoning(o)); // the reset of a rung
+        };
+        CHECK(measured(out, Parsed({"--repeat", "3", "--warmup", "0"}), body).status == Result::Status::failed);
+    }
 }
 
 TEST_CASE("the error reported is the larger of the two comparisons, a failed comparison keeps its error") {
     Values out(1);
-    double errors[] = {0.5, 0.25};
-    int judged = 0;
-    const auto body = [](Values& o, Stopwatch& watch) { watch.time([&] { o[0] = 1; }); };
-    const auto judge = [&] {
-        gpulab::Comparison c;
-        c.passed = true;
-        c.error = errors[judged++];
-        c.tolerance = 1;
-        return c;
+    const auto judged = [&](std::vector<gpulab::Comparison> comparisons) { // one after the other
+        std::size_t next = 0;
+        const Result r = gpulab::measure(
+            "body", cpu(), out, Parsed(), [](Values& o, Stopwatch& watch) { watch.time([&] { o[0] = 1; }); },
+            [&] { return comparisons.at(next++); });
+        CHECK(next == comparisons.size());
+        return r;
     };
-    CHECK(gpulab::measure("body", cpu(), out, Parsed(), body, judge).error == 0.5);
-    CHECK(judged == 2);
-    const auto reject = [] {
-        gpulab::Comparison c;
-        c.error = 3;
-        c.tolerance = 2;
-        c.message = "element 0 is off";
-        return c;
-    };
-    const Result failed = gpulab::measure("body", cpu(), out, Parsed(), body, reject);
+    gpulab::Comparison large, small, wrong;
+    large.passed = small.passed = true;
+    large.error = 0.5;
+    small.error = 0.25;
+    wrong.error = 3;
+    wrong.tolerance = 2;
+    wrong.message = "element 0 is off";
+    CHECK(judged({large, small}).error == 0.5);
+    const Result failed = judged({wrong});
     CHECK(failed.status == Result::Status::failed);
     CHECK(failed.error == 3);
     CHECK(failed.tolerance == 2);
@@ -247,61 +225,42 @@ TEST_CASE("the total is the median of at most five passes, without what they lea
     CHECK(total(20, {150, 151}, 2, 120) == 30.5); // the 0.3 s are those of the clock on the wall
 }
 
-TEST_CASE("the total does not contain what a variant leaves out") {
+TEST_CASE("the total does not contain what a variant leaves out, but what it prepares, which is timed") {
     using namespace std::chrono_literals;
     Values out(1);
-    const Result r = measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
-        watch.leave_out([] { std::this_thread::sleep_for(100ms); });
+    const Parsed once({"--repeat", "1"});
+    const auto pause = [] { std::this_thread::sleep_for(100ms); };
+    const Result left_out = measured(out, once, [&](Values& o, Stopwatch& watch) {
+        watch.leave_out(pause);
         watch.time([&] { o[0] = 1; });
         std::this_thread::sleep_for(20ms);
-        watch.leave_out([] { std::this_thread::sleep_for(100ms); });
+        watch.leave_out(pause);
     });
-    CHECK(r.total_ms >= 20);
-    CHECK(r.total_ms < 100);
-}
-
-TEST_CASE("what a variant prepares for any number of runs is timed, and stays in the total time") {
-    using namespace std::chrono_literals;
-    Values out(1);
-    const Result r = measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
+    CHECK(left_out.total_ms >= 20);
+    CHECK(left_out.total_ms < 100);
+    CHECK(left_out.prepared_ms == 0);
+    const Result prepared = measured(out, once, [&](Values& o, Stopwatch& watch) {
         watch.prepare([] { std::this_thread::sleep_for(20ms); });
         watch.time([&] { o[0] = 1; });
         std::this_thread::sleep_for(20ms);
     });
-    CHECK(r.prepared_ms >= 20);
-    CHECK(r.prepared_ms <= r.total_ms - 20);
-    CHECK(measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
-              watch.time([&] { o[0] = 1; });
-          }).prepared_ms == 0);
+    CHECK(prepared.prepared_ms >= 20);
+    CHECK(prepared.prepared_ms <= prepared.total_ms - 20);
 }
 
-TEST_CASE("needs that a device does not meet are named") {
-    gpulab::Device old_gpu;
-    old_gpu.backend = Backend::cuda;
-    old_gpu.name = "Old";
-    old_gpu.compute_capability = 75;
-    CHECK(gpulab::unmet_need({.compute_capability = 80}, old_gpu) == "needs compute capability 8.0, Old has 7.5");
-    CHECK(gpulab::unmet_need({.compute_capability = 75}, old_gpu).empty());
-    gpulab::Device no_double;
-    no_double.name = "Phone";
-    no_double.fp64 = false;
-    CHECK(gpulab::unmet_need({.fp64 = true}, no_double) == "needs double precision, Phone has none");
-}
-
-TEST_CASE("cooperative launch and several devices are needs as well") {
-    gpulab::Device gpu;
-    gpu.backend = Backend::cuda;
-    gpu.name = "GPU";
+TEST_CASE("needs that a device, or one of several, does not meet are named") {
+    gpulab::Device gpu{.backend = Backend::cuda, .name = "GPU", .platform = "", .compute_capability = 75};
+    CHECK(gpulab::unmet_need({.compute_capability = 80}, gpu) == "needs compute capability 8.0, GPU has 7.5");
+    CHECK(gpulab::unmet_need({.compute_capability = 75}, gpu).empty());
     CHECK(gpulab::unmet_need({.cooperative_launch = true}, gpu) == "needs cooperative launch, GPU has none");
     gpu.cooperative_launch = true;
     CHECK(gpulab::unmet_need({.cooperative_launch = true}, gpu).empty());
-
     gpulab::Device other = gpu;
     other.index = 1;
-    const std::array both = {gpu, other};
-    CHECK(gpulab::unmet_need({.devices = 2}, both).empty());
-    CHECK(gpulab::unmet_need({.devices = 3}, both) == "needs 3 devices, this run has 2");
+    CHECK(gpulab::unmet_need({.devices = 2}, std::array{gpu, other}).empty());
+    CHECK(gpulab::unmet_need({.devices = 3}, std::array{gpu, other}) == "needs 3 devices, this run has 2");
     other.fp64 = false;
+    CHECK(gpulab::unmet_need({.fp64 = true}, other) == "needs double precision, GPU has none");
     CHECK_FALSE(gpulab::unmet_need({.fp64 = true, .devices = 2}, std::array{gpu, other}).empty()); // every one must do
 }
 
@@ -373,15 +332,12 @@ TEST_CASE("a problem larger than main memory is refused before anything is alloc
 
 TEST_CASE("a problem that does not fit is refused with what it needs, and what there is in that place") {
     constexpr double gib = 1024.0 * 1024 * 1024;
-    gpulab::Device small, large, pocl;
-    small.backend = large.backend = Backend::cuda;
-    pocl.backend = Backend::opencl;
-    small.name = "Small";
-    large.name = "Large";
-    pocl.name = "PoCL";
-    small.memory_bytes = std::uint64_t{8} << 30;
-    large.memory_bytes = std::uint64_t{80} << 30;
-    pocl.memory_bytes = std::uint64_t{30} << 30;
+    const gpulab::Device small{
+        .backend = Backend::cuda, .name = "Small", .platform = "", .memory_bytes = std::uint64_t{8} << 30};
+    gpulab::Device large{
+        .backend = Backend::cuda, .name = "Large", .platform = "", .memory_bytes = std::uint64_t{80} << 30};
+    gpulab::Device pocl{
+        .backend = Backend::opencl, .name = "PoCL", .platform = "", .memory_bytes = std::uint64_t{30} << 30};
     large.index = 1;
     pocl.is_cpu = true;
     const std::vector<gpulab::Device> all = {small, large, pocl}, gpus = {large};

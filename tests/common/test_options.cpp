@@ -78,7 +78,7 @@ TEST_CASE("what is no size is refused in one line that names the option") {
 }
 
 TEST_CASE("options outside their bounds, unknown ones and unknown choices are refused") {
-    const auto refused = [](const Words& arguments) {
+    const auto refusal = [](const Words& arguments) {
         Options options("lab", "a test");
         std::size_t n = 7;
         std::string op = "sum";
@@ -86,35 +86,29 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
         options.choice("--op", op, {"sum", "dot"}, "what to do");
         options.variants(table);
         options.studies({{"sizes", "a sweep", {"--op"}}});
-        return !complaint(options, arguments).empty();
+        return complaint(options, arguments);
     };
-    CHECK_FALSE(refused({"--n", "100"}));
-    CHECK_FALSE(refused({"--study", "sizes", "--op", "dot"}));
-    CHECK_FALSE(refused({"--study", "sizes", "--repeat", "3"}));
-    for (const Words& words : {Words{"--n", "0"},
-                               {"--n", "101"},
-                               {"--n"},
-                               {"--n", ""},
-                               {"--seed", ""},
-                               {"--json", ""},
-                               {"--study", ""},
-                               {"--op", "max"},
-                               {"--variant", "cpu_two"},
-                               {"--variant", "cpu_one,"},
-                               {"--backend", "vulkan"},
-                               {"--study", "size"},
-                               {"--study", "sizes", "--n", "7"}, // the study does not use it
-                               {"--repeat", "0"},
-                               {"--warmup", "-1"},
-                               {"--seed", "x"},
-                               {"--json", "x.json", "--csv", "./x.json"}}) {
-        INFO(words.front() << " " << words.back());
-        CHECK(refused(words));
-    }
-    for (const auto& [words, named] : {std::pair<Words, std::string>{{"-n", "5"}, "-n 5"},
-                                       {{"--frobnicate", "--list", "stray"}, "--frobnicate stray"}}) {
-        Options options("lab", "a test");
-        CHECK(complaint(options, words) == "not an option here: " + named + " (--help lists the options)");
+    CHECK(refusal({"--n", "100"}).empty());
+    CHECK(refusal({"--study", "sizes", "--op", "dot"}).empty());
+    CHECK(refusal({"--study", "sizes", "--repeat", "3"}).empty());
+    for (const auto& [words, begin] :
+         {std::pair<Words, std::string>{{"--variant", "cpu_two"}, "--variant: no variant"},
+          {{"--variant", "cpu_one,"}, "--variant: no variant is named ''"},
+          {{"--backend", "vulkan"}, "--backend: 'vulkan' is not cpu, opencl or cuda"},
+          {{"--study", "size"}, "--study: 'size' is not sizes"},
+          {{"--study", ""}, "--study: is empty"},
+          {{"--study", "sizes", "--n", "7"}, "--n: the study 'sizes' does not take it"},
+          {{"--n"}, "--n: its value is missing"},
+          {{"--n", ""}, "--n: "},
+          {{"--seed", ""}, "--seed: "},
+          {{"--seed", "x"}, "--seed: "},
+          {{"--json", ""}, "--json: is empty"},
+          {{"--warmup", "-1"}, "--warmup: "},
+          {{"-n", "5"}, "not an option here: -n 5 (--help lists the options)"},
+          {{"--frobnicate", "--list", "stray"}, "not an option here: --frobnicate stray (--help lists the options)"}}) {
+        const std::string printed = refusal(words);
+        INFO(printed);
+        CHECK(printed.starts_with(begin));
     }
 }
 
@@ -140,8 +134,8 @@ TEST_CASE("an option without its value does not take the next option for it") {
     CHECK(printed({"--matrix"}) == "--matrix: its value is missing");
     CHECK(printed({"--n=", "--study", "sizes"}) == "--n: is empty");
     CHECK(printed({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
-    // What begins with a dash can be meant: a negative number, stdout, a file that has such a name.
-    CHECK(printed({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
+    // What begins with a dash can be meant: a negative number, a file that has such a name.
+    CHECK(printed({"--ratio", "-0.5", "--json", "-a.json", "--quick"}) == ",-a.json,quick");
     CHECK(printed({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
     CHECK(printed({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
 }
@@ -155,7 +149,10 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
         Options options("lab", "a test");
         std::string matrix;
         options.input("--matrix", matrix, "to read");
-        return complaint(options, {"--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()});
+        const std::string text =
+            complaint(options, {"--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()});
+        if (text.empty()) CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
+        return text;
     };
     CHECK(printed(input.path(), fresh.path(), "/dev/null").empty());
     CHECK(printed(input.path(), "/dev/null", "/dev/null").empty());
@@ -167,9 +164,18 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     CHECK(printed(input.path(), fresh.path(), fresh_link.path()) ==
           "--json and --csv name the same file, " + fresh_link.path());
     CHECK(input.text() == "precious");
+
+    Options options("lab", "a test"); // and a file that is read without an option of its own
+    std::string field;
+    options.output("--field", field, "to write");
+    parse(options, {"--field", input.path().c_str(), "--json", fresh.path().c_str()});
+    CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
+    CHECK_THROWS_MATCHES(
+        options.check_read(input.path(), "the scene"), UsageError,
+        Catch::Matchers::Message("--field would overwrite the file that the scene reads, " + input.path()));
 }
 
-TEST_CASE("a dash is stdout for an output, and no file that can be read") {
+TEST_CASE("a dash is no file that can be read; ./- is, for input and output") {
     const auto printed = [](const char* option, const char* value) {
         Options options("lab", "a test");
         std::string matrix, field;
@@ -179,75 +185,53 @@ TEST_CASE("a dash is stdout for an output, and no file that can be read") {
     };
     CHECK(printed("--matrix", "-") == "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
     for (const char* const option : {"--matrix", "--field"}) CHECK(printed(option, "./-").empty());
-    for (const char* const option : {"--field", "--json", "--csv"}) CHECK(printed(option, "-").empty());
 }
 
-TEST_CASE("an output onto a file that is read without an option of its own is refused") {
-    const gpulab::testing::ScratchFile map, fresh;
-    map.write("precious");
-    Options options("lab", "a test");
-    std::string field;
-    options.output("--field", field, "to write");
-    const std::array arguments{"lab", "--field", map.path().c_str(), "--json", fresh.path().c_str()};
-    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
-    CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
-    CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
-    CHECK_THROWS_MATCHES(
-        options.check_read(map.path(), "the scene"), UsageError,
-        Catch::Matchers::Message("--field would overwrite the file that the scene reads, " + map.path()));
-}
+TEST_CASE("every option of every lab reaches who asks for it, and without it there is the default of --help") {
+    struct Read {
+        gpulab::Stopwatch watch;
+        std::uint64_t seed;
+        std::string study, json, csv;
+        std::vector<std::string> variants;
+    };
+    const auto read = [](const Words& arguments, const auto& more) {
+        Options options("lab", "a test");
+        options.variants(table);
+        options.studies({{"sizes", "a sweep", {}}});
+        parse(options, arguments);
+        CHECK(options.lab() == "lab");
+        more(options);
+        return Read{options.stopwatch(), options.seed(), options.study(),
+                    options.json(),      options.csv(),  options.chosen_variants()};
+    };
+    const Read none = read({}, [](const Options& options) {
+        CHECK_FALSE(options.named("cpu_one"));
+        CHECK_FALSE(options.named(Backend::cpu));
+        CHECK_FALSE(options.given("--seed"));
+    });
+    CHECK((none.seed == 42 && none.study.empty() && none.json.empty() && none.csv.empty() && none.variants.empty()));
+    CHECK((none.watch.warmup() == 3 && none.watch.repeats() == 20 && !none.watch.flush_l2()));
+    CHECK(none.watch.budget_s() == 2); // a slow variant stops early
 
-TEST_CASE("without options there are the defaults that --help announces") {
-    Options none("lab", "a test");
-    parse(none, {});
-    CHECK(none.lab() == "lab");
-    CHECK(none.seed() == 42);
-    CHECK(none.study().empty());
-    CHECK(none.json().empty());
-    CHECK(none.csv().empty());
-    CHECK(none.chosen_variants().empty());
-    CHECK_FALSE(none.named("cpu_one"));
-    CHECK_FALSE(none.named(Backend::cpu));
-    CHECK_FALSE(none.given("--seed"));
-    const gpulab::Stopwatch watch = none.stopwatch();
-    CHECK(watch.warmup() == 3);
-    CHECK(watch.repeats() == 20);
-    CHECK(watch.budget_s() == 2); // a slow variant stops early
-    CHECK_FALSE(watch.flush_l2());
-}
+    const Words words = {"--repeat",  "7",     "--warmup", "0",         "--flush-l2",
+                         "--seed",    "1e3",   "--study",  "sizes",     "--json",
+                         "a.json",    "--csv", "b.csv",    "--variant", "cpu_strays,cpu_one",
+                         "--backend", "cpu"};
+    const Read all = read(words, [](const Options& options) {
+        CHECK((options.named("cpu_one") && options.named("cpu_strays") && !options.named("cpu_refuses")));
+        CHECK(options.wants("cpu_one", Backend::cpu));
+        CHECK_FALSE(options.wants("cpu_refuses", Backend::cpu));
+        CHECK_FALSE(options.wants("cpu_one", Backend::opencl));
+        CHECK((options.given("--seed") && !options.given("--device")));
+    });
+    CHECK((all.seed == 1000 && all.study == "sizes" && all.json == "a.json" && all.csv == "b.csv"));
+    CHECK(all.variants == std::vector<std::string>{"cpu_strays", "cpu_one"});
+    CHECK((all.watch.warmup() == 0 && all.watch.repeats() == 7 && all.watch.flush_l2()));
+    CHECK(all.watch.budget_s() == 0); // as many as asked for, however long they take
 
-TEST_CASE("every option of every lab reaches who asks for it") {
-    Options all("lab", "a test");
-    all.variants(table);
-    all.studies({{"sizes", "a sweep", {}}});
-    parse(all, {"--repeat", "7", "--warmup", "0", "--flush-l2", "--seed", "1e3", "--study", "sizes", "--json", "a.json",
-                "--csv", "b.csv", "--variant", "cpu_strays,cpu_one", "--backend", "cpu"});
-    const gpulab::Stopwatch watch = all.stopwatch();
-    CHECK(watch.repeats() == 7);
-    CHECK(watch.warmup() == 0);
-    CHECK(watch.budget_s() == 0); // as many as asked for, however long they take
-    CHECK(watch.flush_l2());
-    CHECK(all.seed() == 1000);
-    CHECK(all.study() == "sizes");
-    CHECK(all.json() == "a.json");
-    CHECK(all.csv() == "b.csv");
-    CHECK(all.chosen_variants() == std::vector<std::string>{"cpu_strays", "cpu_one"});
-    CHECK(all.named("cpu_one"));
-    CHECK(all.named("cpu_strays"));
-    CHECK_FALSE(all.named("cpu_refuses"));
-    CHECK(all.wants("cpu_one", Backend::cpu));
-    CHECK_FALSE(all.wants("cpu_refuses", Backend::cpu));
-    CHECK_FALSE(all.wants("cpu_one", Backend::opencl));
-    CHECK(all.given("--seed"));
-    CHECK_FALSE(all.given("--device"));
-
-    Options some("lab", "a test");
-    parse(some, {"--warmup", "5", "--flush-l2", "--seed", "9223372036854775807"});
-    CHECK(some.stopwatch().warmup() == 5);
-    CHECK(some.stopwatch().repeats() == 20);
-    CHECK(some.stopwatch().budget_s() == 2);
-    CHECK(some.stopwatch().flush_l2());
-    CHECK(some.seed() == 9223372036854775807u);
+    const Read some = read({"--warmup", "5", "--seed", "9223372036854775807"}, [](const Options&) {});
+    CHECK((some.watch.warmup() == 5 && some.watch.repeats() == 20 && some.watch.budget_s() == 2));
+    CHECK(some.seed == 9223372036854775807u);
 }
 
 TEST_CASE("every kind of option of a lab sets its variable, and leaves it when it is not given") {
@@ -327,50 +311,60 @@ TEST_CASE("the options --list and --study list name what there is, one line each
     }
 }
 
-TEST_CASE("the option --help names every option with its default") {
-    Options options("lab", "the purpose of it");
-    options.variants(table);
-    options.studies({{"sizes", "a sweep over sizes", {}}});
-    std::size_t n = 12345;
-    options.size("--n", n, 1, "elements");
-    const std::string help = answer(options, {"--help"});
-    for (const char* part :
-         {"the purpose of it", "--list", "--variant", "--backend", "--device", "--repeat COUNT", "--warmup COUNT",
-          "[3]", "--flush-l2", "--seed NUMBER", "[42]", "--study NAME", "--json FILE", "--csv FILE", "--n SIZE",
-          "elements [12345]", "cuda:0, all of cuda, or part of a name"}) {
-        INFO(part << " in\n" << help);
-        CHECK(help.find(part) != std::string::npos);
-    }
+TEST_CASE("the option --help names every option with its default, and leaves out what the program has not") {
+    const auto check = [](const std::string& help, const Words& parts, bool has) {
+        for (const char* part : parts) {
+            INFO(part << " in\n" << help);
+            CHECK((help.find(part) != std::string::npos) == has);
+        }
+    };
+    std::size_t n = 12345, parts = 0, least = 1;
+    Options whole("lab", "the purpose of it");
+    whole.variants(table);
+    whole.studies({{"sizes", "a sweep over sizes", {}}});
+    whole.size("--n", n, 1, "elements");
+    check(answer(whole, {"--help"}),
+          {"the purpose of it", "--list", "--variant", "--backend", "--device", "--repeat COUNT", "--warmup COUNT",
+           "[3]", "--flush-l2", "--seed NUMBER", "[42]", "--study NAME", "--json FILE", "--csv FILE", "--n SIZE",
+           "elements [12345]", "cuda:0, all of cuda, or part of a name"},
+          true);
+    Options bare("lab", "the purpose of it"); // without variants and studies, and with a default that is none
+    bare.size("--parts", parts, 1, "parts");
+    bare.size("--least", least, 1, "the least");
+    const std::string help = answer(bare, {"--help"});
+    check(help, {"--list", "--variant", "--backend", "--device", "--flush-l2", "--study", "[0]"}, false);
+    check(help, {"the least [1]"}, true);
 }
 
-TEST_CASE("the option --help leaves out what the program has not: variants, studies, and defaults that are none") {
-    Options options("lab", "the purpose of it");
-    std::size_t parts = 0, least = 1;
-    options.size("--parts", parts, 1, "parts");
-    options.size("--least", least, 1, "the least");
-    const std::string help = answer(options, {"--help"});
-    for (const char* part : {"--list", "--variant", "--backend", "--device", "--flush-l2", "--study", "[0]"}) {
-        INFO(part << " in\n" << help);
-        CHECK(help.find(part) == std::string::npos);
-    }
-    CHECK(help.find("the least [1]") != std::string::npos);
+namespace {
+
+constexpr std::array backends = {Backend::cpu, Backend::opencl, Backend::cuda};
+
+/// What a function of the options and of a back end gives for each back end, one after the other.
+template <class F> std::string for_backends(const Words& arguments, const F& text) {
+    Options options("lab", "a test");
+    parse(options, arguments);
+    std::string all;
+    for (const Backend backend : backends) all += text(options, backend);
+    return all;
 }
+
+} // namespace
 
 TEST_CASE("the options --device and --backend choose devices, refuse others, and only variants of theirs are wanted") {
-    const auto chosen = [](std::vector<const char*> arguments) {
-        Options options("lab", "a test");
-        parse(options, std::move(arguments));
-        std::string ids;
-        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
-            for (const gpulab::Device& d : options.devices(backend)) ids += d.id() + ' ';
-        return ids;
-    };
     std::string all, opencl;
-    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+    for (const Backend backend : backends)
         for (const gpulab::Device& d : gpulab::devices(backend)) {
             all += d.id() + ' ';
             if (backend == Backend::opencl) opencl += d.id() + ' ';
         }
+    const auto chosen = [](const Words& arguments) {
+        return for_backends(arguments, [](const Options& options, Backend backend) {
+            std::string ids;
+            for (const gpulab::Device& d : options.devices(backend)) ids += d.id() + ' ';
+            return ids;
+        });
+    };
     CHECK(chosen({}) == all);
     CHECK(chosen({"--backend", "opencl"}) == opencl);
     CHECK(chosen({"--device", "cpu:0"}) == "cpu:0 ");
@@ -380,15 +374,12 @@ TEST_CASE("the options --device and --backend choose devices, refuse others, and
         CHECK(chosen({"--device", "cpu,opencl:0"}) == "cpu:0 opencl:0 ");
     }
 
-    const auto wanted = [](std::vector<const char*> arguments) {
-        Options options("lab", "a test");
-        parse(options, std::move(arguments));
-        std::string backends;
-        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
-            if (options.wants("any", backend)) backends += std::string(name_of(backend)) + ' ';
-            if (!options.wants("any", backend)) CHECK(options.devices(backend).empty());
-        }
-        return backends;
+    const auto wanted = [](const Words& arguments) {
+        return for_backends(arguments, [](const Options& options, Backend backend) {
+            if (options.wants("any", backend)) return std::string(name_of(backend)) + ' ';
+            CHECK(options.devices(backend).empty());
+            return std::string();
+        });
     };
     CHECK(wanted({}) == "cpu opencl cuda "); // those without a device are listed with the reason
     CHECK(wanted({"--backend", "cpu"}) == "cpu ");
@@ -398,19 +389,14 @@ TEST_CASE("the options --device and --backend choose devices, refuse others, and
     CHECK(wanted({"--device", "cpu", "--backend", "cpu"}) == "cpu ");
     CHECK(wanted({"--device", "cpu", "--backend", "cuda"}) == "");
 
-    Options options("lab", "a test");
-    parse(options, {"--device", "CPU"});
-    CHECK(options.named(Backend::cpu));
-    CHECK_FALSE(options.named(Backend::opencl));
-    Options by_id("lab", "a test");
-    parse(by_id, {"--device", "cpu:0"});
-    CHECK_FALSE(by_id.named(Backend::cpu));
-    CHECK(by_id.devices(Backend::cpu).size() == 1);
-    Options by_backend("lab", "a test");
-    parse(by_backend, {"--backend", "cpu,opencl"});
-    CHECK(by_backend.named(Backend::cpu));
-    CHECK(by_backend.named(Backend::opencl));
-    CHECK_FALSE(by_backend.named(Backend::cuda));
+    const auto named = [](const Words& arguments) {
+        return for_backends(arguments, [](const Options& options, Backend backend) {
+            return options.named(backend) ? std::string(name_of(backend)) + ' ' : "";
+        });
+    };
+    CHECK(named({"--device", "CPU"}) == "cpu ");
+    CHECK(named({"--device", "cpu:0"}) == "");
+    CHECK(named({"--backend", "cpu,opencl"}) == "cpu opencl ");
 
     // What is not there is refused with what is, and a missing back end with its reason.
     const auto printed = [](const std::string& requested) {

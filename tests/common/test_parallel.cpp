@@ -7,11 +7,9 @@
 
 #include "gpulab/parallel.hpp"
 
-#if !defined(_WIN32)
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#endif
 
 TEST_CASE("all threads of a team work at the same time, each with its own number") {
     for (const int threads : {1, 2, 5}) {
@@ -28,7 +26,6 @@ TEST_CASE("all threads of a team work at the same time, each with its own number
     }
 }
 
-#if !defined(_WIN32)
 TEST_CASE("where no thread can be started, parts are done one after the other, and a team is an error and no wait") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
@@ -55,4 +52,3 @@ TEST_CASE("where no thread can be started, parts are done one after the other, a
     REQUIRE(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
 }
-#endif

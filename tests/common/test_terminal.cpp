@@ -4,11 +4,9 @@
 #include "gpulab/terminal.hpp"
 #include "gpulab_testing/environment.hpp"
 
-#if !defined(_WIN32)
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#endif
 
 using gpulab::make_terminal;
 using gpulab::wrapped;
@@ -58,7 +56,6 @@ TEST_CASE("text is broken between words, and neither inside a number nor beside 
     CHECK(wrapped("", 80, 2, 4) == "  \n");
 }
 
-#if !defined(_WIN32)
 namespace {
 
 /// A terminal that no person sits at, in the place of a standard stream.
@@ -120,4 +117,3 @@ TEST_CASE("progress is shown where stderr is a terminal") {
     };
     CHECK(shown());
 }
-#endif

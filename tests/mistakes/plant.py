@@ -591,11 +591,11 @@ class Judge:
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
         if finder == "large":  # as in cmake/HiddenTests.cmake
             environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
-        elif finder == "oclgrind":  # as in cmake/RunOclgrind.cmake
+        elif finder == "oclgrind":  # as in cmake/RunUnderTool.cmake
             command = [self.build.tool(finder), "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                        "--build-options", "-cl-opt-disable", "--log", str(log), *command]
             environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_EXPECT_PLATFORM": "Oclgrind"}
-        elif finder in SANITIZER:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
+        elif finder in SANITIZER:  # as in cmake/RunUnderTool.cmake and cmake/AddLabTest.cmake
             command = [self.build.tool(finder), "--tool", finder, *SANITIZER[finder], "--log-file", str(log), *command]
             environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
                             "GPULAB_TEST_TURNS": "0"}

@@ -77,6 +77,13 @@ Program Program::in(const ScratchFolder& folder) const {
 
 Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
 
+Outcome Program::done(const std::string& arguments) const {
+    Outcome outcome = (*this)(arguments);
+    if (outcome.exit_code == 0) return outcome;
+    throw std::runtime_error(
+        fmt::format("{} ends with {}: {}{}", arguments, outcome.exit_code, outcome.out, outcome.err));
+}
+
 Outcome Program::fed(const std::string& file, const std::string& arguments) const { return run(file, arguments); }
 
 Outcome Program::run(const std::string& input, const std::string& arguments) const {
@@ -97,13 +104,15 @@ Outcome Program::run(const std::string& input, const std::string& arguments) con
     return outcome;
 }
 
-std::string Program::refusal_fault(const std::string& arguments, const std::string& says, const Files& files) const {
+std::string Program::refusal_fault(const std::string& arguments, const std::string& says, const Files& files,
+                                   bool silent) const {
     const ScratchFolder folder;
     for (const auto& [name, text] : files) folder.write(name, text);
     const Outcome outcome = in(folder)(arguments + (arguments.find("--json") == std::string::npos ? " --json j" : ""));
     if (outcome.exit_code != 2) return fmt::format("exit code {}, not 2: {}", outcome.exit_code, outcome.err);
     if (std::count(outcome.err.begin(), outcome.err.end(), '\n') != 1 || !outcome.err.ends_with('\n'))
         return "not one line: " + outcome.err;
+    if (silent && !outcome.out.empty()) return "it printed something before: " + outcome.out;
     if (!outcome.err.starts_with(lab_ + ": ")) return "does not begin with the lab's name: " + outcome.err;
     if (outcome.err.find(says) == std::string::npos) return fmt::format("not \"{}\": {}", says, outcome.err);
     for (const auto& entry : fs::directory_iterator(folder.path())) {
@@ -115,19 +124,19 @@ std::string Program::refusal_fault(const std::string& arguments, const std::stri
 }
 
 std::set<std::string> Program::missing(const std::string& arguments, const std::set<std::string>& words) const {
-    const Outcome outcome = (*this)(arguments);
-    if (outcome.exit_code != 0) throw std::runtime_error(fmt::format("{} ends with {}", arguments, outcome.exit_code));
+    const Outcome outcome = done(arguments);
     std::set<std::string> absent;
     for (const std::string& word : words)
         if (outcome.out.find(word) == std::string::npos) absent.insert(word);
     return absent;
 }
 
-nlohmann::json Program::results(const std::string& arguments) const {
+nlohmann::json Program::results(const std::string& arguments, Outcome* to) const {
     const ScratchFile json;
     const Outcome outcome = (*this)(arguments + " --json " + json.path());
     if (outcome.exit_code != 0 && outcome.exit_code != 1)
         throw std::runtime_error(fmt::format("{} ends with {}: {}", arguments, outcome.exit_code, outcome.err));
+    if (to) *to = outcome;
     const nlohmann::json results = json.json();
     const bool failed = results.dump().find("\"status\":\"failed\"") != std::string::npos;
     if (failed != (outcome.exit_code == 1))

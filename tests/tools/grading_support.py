@@ -23,8 +23,7 @@ if sys.version_info < (3, 11):
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import light_pocl  # noqa: E402
-from grading import behaves, cuda, handout, judge as judging  # noqa: E402
+from grading import behaves, cuda, handout, judge as judging, student  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import Judge  # noqa: E402
@@ -62,7 +61,6 @@ class SharedJudge(Judge):
         self.found = {}
         self.texts = {}  # what PoCL has compiled, and with which texts
         self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
-        self.pocl = light_pocl.copied(self.sandbox.base / "pocl")  # which a submission can read
 
     def once(name):
         def find(self):
@@ -83,9 +81,6 @@ class SharedRun(judging.Run):
     @contextlib.contextmanager
     def started(self, program, kernels, tool=None, environment=None, slot=None, **how):
         slot = self.slot if slot is None else slot
-        if getattr(self.judge, "pocl", None):
-            environment = {**(environment or {}), "OCL_ICD_VENDORS": str(self.judge.pocl / "vendors")}
-            how["more"] = (*how.get("more", ()), self.judge.pocl)
         if not getattr(self.judge, "keeps", False) or self.part.backend != "opencl" or how.get("kept"):
             with super().started(program, kernels, tool, environment, slot, **how) as worker:
                 yield worker
@@ -200,6 +195,16 @@ def hand_out_of():
         yield made_once
 
 
+def handed_out(scratch, name, monkeypatch=None):
+    """A hand-out of a lab, with the programs of this build in the place of its own. @param monkeypatch builds nothing there"""
+    assert handout.main(ROOT, [name, str(scratch / "out")]) == 0
+    (scratch / "out/build").mkdir()
+    (scratch / "out/build/default").symlink_to(BUILD)
+    if monkeypatch:
+        monkeypatch.setattr(student, "built", lambda root, targets: "")
+    return scratch / "out"
+
+
 def tree_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -210,6 +215,30 @@ def with_tests(exercise, keep):
 
 def files_of(part, text_of):
     return {file: text_of(file).encode() for file in part.files}
+
+
+def exercise_of(judge, title):
+    """An exercise, and its part in OpenCL."""
+    exercise = next(one for one in judge.lab.exercises if one.name == title)
+    return exercise, exercise.parts["opencl"]
+
+
+def results_of(judge, title, *changes, tests=lambda _: True, text=""):
+    """What the rung of an exercise in OpenCL gets with changes, pairs of an old and a new text, or another text in its place."""
+    exercise, part = exercise_of(judge, title)
+    files = {file: text or judge.lab.rung(file) for file in part.files}
+    for old, new in changes:
+        [file] = [file for file, found in files.items() if old in found]
+        files[file] = files[file].replace(old, new)
+    return judge.judge(with_tests(exercise, tests), part, {file: found.encode() for file, found in files.items()}, 0)
+
+
+def of_values(test):
+    return test.visible and test.check == "values"
+
+
+def hidden_races(test):
+    return test.check == "races" and not test.visible
 
 
 def told(results):
@@ -224,11 +253,9 @@ def compiles(source, tree, known, target=""):
            is a quarter of the work
     """
     words = cuda.compile_command(BUILD, known)
-    for flag in ("-MF", "-MT", "-o"):
-        if flag in words:
-            del words[words.index(flag):words.index(flag) + 2]
+    del words[words.index("-o"):words.index("-o") + 2]
     words = [str(source) if word == str(known) else word.replace(f"{ROOT}/labs/", f"{tree}/labs/") for word in words
-             if word not in ("-MD", "-Winvalid-pch") and not re.fullmatch("-O[0-3]", word)]
+             if word != "-Winvalid-pch" and not re.fullmatch("-O[0-3]", word)]
     if not target:
         devices = [word for word in words if word.startswith(("--generate-code", "-gencode", "-arch"))]
         words = [word for word in words if word not in devices[1:]]

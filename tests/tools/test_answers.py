@@ -126,8 +126,7 @@ def test_what_is_sealed_comes_back_with_the_key_byte_by_byte(locked):
 
 @needs_age
 def test_only_what_has_changed_is_sealed_anew(copy):
-    number = "<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->"
-    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number}")
+    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number(1.23)}")
     passed_instructor(copy, "seal")
     assert sealed.read_index(copy)["saxpy"]["question 3"]["points"] == 3, "the sum of its rubric"
     before = files_of(copy / "docs/answers")
@@ -139,25 +138,25 @@ def test_only_what_has_changed_is_sealed_anew(copy):
     assert {name for name in after if after[name] != before[name]} == {"05_streams.md.age", "index.toml"}
 
 
-LAST = "Rubric:\n- 2: the number\n- 1: the reason"
+def number(value, unit="ms", command="docs/results/one.json", pattern="([0-9.]+)"):
+    return f"<!-- number {value}\n{command}\n_{unit}\":{pattern}\n-->"
+
+
+ANSWER, RUBRIC = f"{SECRET} of question 3.", "Rubric:\n- 2: the number\n- 1: the reason"
 
 
 @needs_age
 @pytest.mark.parametrize("old, new, told_of", [
-    (f"{SECRET} of question 3.\n", "\n", ["01_saxpy.md", "question 3", "has no answer"]),
-    (f"{SECRET} of question 3.\n\n{LAST}", f"{SECRET} of question 3.", ["question 3", "rubric"]),
-    (f"{SECRET} of question 3.\n\n{LAST}", f"{SECRET} of question 3.\n\nRubric:\n- the number", ["question 3", "rubric"]),
+    (f"{ANSWER}\n", "\n", ["01_saxpy.md", "question 3", "has no answer"]),
+    (f"{ANSWER}\n\n{RUBRIC}", ANSWER, ["question 3", "rubric"]),
+    (f"{ANSWER}\n\n{RUBRIC}", f"{ANSWER}\n\nRubric:\n- the number", ["question 3", "rubric"]),
     ("## Exercise 2\n", "## Exercise 7\n", ["exercise 2", "has no answer"]),
     ("## Question 4\n", "## Question 3\n", ["question 3", "twice"]),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->", []),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.3.\n\n<!-- number 1.3\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
-     ["question 3", "1.2,"]),
-    (f"{SECRET} of question 3.", f"{SECRET}.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
-     ["question 3", "does not name 1.23"]),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\ndocs/results/one.json\n_us\":([0-9.]+)\n-->",
-     ["one.json", "_us"]),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\nrm -r labs\n([0-9.]+)\n-->", ["rm -r labs", "./lab run"]),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\n([0-9.]+)\n-->", ["question 3", "a number has"]),
+    (ANSWER, f"{SECRET}: 1.23.\n\n{number(1.23)}", []), (ANSWER, f"{SECRET}: 1.3.\n\n{number(1.3)}", ["question 3", "1.2,"]),
+    (ANSWER, f"{SECRET}.\n\n{number(1.23)}", ["question 3", "does not name 1.23"]),
+    (ANSWER, f"{SECRET}: 1.\n\n{number(1, 'us')}", ["one.json", "_us"]),
+    (ANSWER, f"{SECRET}: 1.\n\n{number(1, command='rm -r labs')}", ["rm -r labs", "./lab run"]),
+    (ANSWER, f"{SECRET}: 1.\n\n<!-- number 1\n([0-9.]+)\n-->", ["question 3", "a number has"]),
 ], ids=["no answer", "no rubric", "no points", "not numbered on", "twice", "a right number", "another number", "a number not named",
         "no number printed", "a command of another kind", "no command"])
 def test_answers_that_lack_something_or_name_another_number_are_not_sealed(copy, old, new, told_of):
@@ -172,8 +171,7 @@ def test_answers_that_lack_something_or_name_another_number_are_not_sealed(copy,
 
 @needs_age
 def test_a_number_of_a_sealed_answer_is_compared_without_the_key(copy):
-    number = "<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->"
-    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number}")
+    change(copy / "answers/01_saxpy.md", ANSWER, f"{SECRET}: 1.23.\n\n{number(1.23)}")
     passed_instructor(copy, "seal")
     assert "1.23" not in (copy / "docs/answers/index.toml").read_text()
     (copy / "answers").rename(copy.parent / "elsewhere")
@@ -186,8 +184,8 @@ def test_a_number_of_a_sealed_answer_is_compared_without_the_key(copy):
 
 @needs_age
 def test_a_number_of_a_lab_that_is_not_built_can_be_sealed_again_but_not_changed(copy, scratch):
-    number = "<!-- number 7\n./lab run saxpy --list\n^([0-9]+)\n-->"
-    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 7.\n\n{number}")
+    text = "<!-- number 7\n./lab run saxpy --list\n^([0-9]+)\n-->"
+    change(copy / "answers/01_saxpy.md", ANSWER, f"{SECRET}: 7.\n\n{text}")
     (scratch / "bin").mkdir()
     (scratch / "bin/saxpy").write_text("#!/bin/sh\necho 7 rungs\n")
     (scratch / "bin/saxpy").chmod(0o755)
@@ -217,45 +215,34 @@ def test_a_question_that_changes_comes_or_goes_is_named(locked):
     refused(instructor(locked, "seal"), "question 1 of lab 05 changed since its answer was written")
 
 
+def sealed_anew(root):
+    text = (root.parent / "before/05_streams.md").read_text() + "\n"
+    return subprocess.run(["age", "--encrypt", "-R", root / "docs/answers/authors.pub"], input=text.encode(), capture_output=True, check=True).stdout
+
+
+def flipped(content):
+    return bytes(byte ^ (at == len(content) // 2) for at, byte in enumerate(content))
+
+
 @needs_age
-@pytest.mark.parametrize("what, told_of", [
-    ("no such key", ["nowhere", "authors"]),
-    ("the wrong key", ["other", "not the key"]),
-    ("no key", ["LICENSE", "no key of age"]),
-    ("a damaged file", ["05_streams.md.age", "damaged"]),
-    ("half a file", ["05_streams.md.age", "damaged"]),
-    ("a file of another version", ["05_streams.md.age", "index.toml"]),
-    ("an answer that was changed", ["05_streams.md", "differs"]),
-    ("no age", ["age is not installed"]),
+@pytest.mark.parametrize("key, content, told_of", [
+    ("nowhere", None, ["nowhere", "authors"]), ("other", None, ["other", "not the key"]), (ROOT / "LICENSE", None, ["LICENSE", "no key of age"]),
+    ("key", lambda root, old: flipped(old), ["05_streams.md.age", "damaged"]), ("key", lambda root, old: old[:200], ["05_streams.md.age", "damaged"]),
+    ("key", lambda root, old: sealed_anew(root), ["05_streams.md.age", "index.toml"]),  # of another version
+    ("key", "my notes", ["05_streams.md", "differs"]), ("key", "no age", ["age is not installed"]),
 ])
-def test_what_keeps_answers_from_being_unlocked_is_told_in_one_line_and_nothing_is_written(locked, what, told_of):
-    key, environment = locked.parent / "key", {}
+def test_what_keeps_answers_from_being_unlocked_is_told_in_one_line_and_nothing_is_written(locked, key, content, told_of):
     path = locked / "docs/answers/05_streams.md.age"
-    match what:
-        case "no such key":
-            key = "nowhere"
-        case "the wrong key":
-            key = locked.parent / "other"
-            new_key(key)
-        case "no key":
-            key = ROOT / "LICENSE"
-        case "a damaged file":
-            content = bytearray(path.read_bytes())
-            content[len(content) // 2] ^= 1
-            path.write_bytes(content)
-        case "half a file":
-            path.write_bytes(path.read_bytes()[:200])
-        case "a file of another version":
-            text = (locked.parent / "before/05_streams.md").read_text() + "\n"
-            subprocess.run(["age", "--encrypt", "-R", locked / "docs/answers/authors.pub", "-o", path], input=text, text=True,
-                           check=True)
-        case "an answer that was changed":
-            (locked / "answers").mkdir()
-            (locked / "answers/05_streams.md").write_text("my notes\n")
-        case "no age":
-            environment["PATH"] = locked.parent / "bin"
+    if key == "other":
+        new_key(locked.parent / "other")
+    if callable(content):
+        path.write_bytes(content(locked, path.read_bytes()))
+    if content == "my notes":
+        (locked / "answers").mkdir()
+        (locked / "answers/05_streams.md").write_text("my notes\n")
     before = files_of(locked)
-    refused(instructor(locked, "unlock", key, **environment), *told_of)
+    environment = {"PATH": locked.parent / "bin"} if content == "no age" else {}
+    refused(instructor(locked, "unlock", locked.parent / key if key != "nowhere" else key, **environment), *told_of)
     assert files_of(locked) == before, "what was written"
 
 

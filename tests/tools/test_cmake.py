@@ -15,10 +15,6 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, run
 from machine import Machine
 
-sys.path.insert(0, str(ROOT / "tools"))
-
-import light_pocl  # noqa: E402
-
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
 
@@ -163,50 +159,6 @@ def test_without_a_driver_the_programs_of_a_run_start_without_NVIDIAs_libraries_
         assert passed(program, "--help", LD_LIBRARY_PATH=scratch / "stand_ins", LD_BIND_NOW=1).stderr == ""
 
 
-def test_the_light_copy_of_PoCL_has_the_functions_that_kernels_call_and_builds_them(scratch, monkeypatch):
-    folder = scratch / light_pocl.FOLDER
-    vendors = light_pocl.make(folder)
-    if not vendors:
-        pytest.skip("PoCL is missing, or cannot be copied here")
-    own, = (path for path in (vendors.parent / "share/pocl").glob("*.bc") if not path.is_symlink())
-    whole = light_pocl.system_library().parents[2] / "share/pocl" / own.name
-    assert own.stat().st_size < whole.stat().st_size / 4
-    assert {path.stat().st_mode & 0o777 for path in vendors.parent.rglob("*") if not path.is_symlink()} == {0o755, 0o644}
-    check = [sys.executable, ROOT / "tools/light_pocl.py"]
-    passed(*check, OCL_ICD_VENDORS=vendors, POCL_CACHE_DIR=scratch / "cache")
-    assert run(*check, OCL_ICD_VENDORS=scratch).returncode == 1, "no PoCL at all passes for one that works"
-
-    monkeypatch.setattr(light_pocl, "reduced", None)  # to make it again would end badly
-    assert light_pocl.make(folder) == vendors
-    monkeypatch.setattr(light_pocl, "called_functions", lambda: {"sqrt"})
-    assert light_pocl.make(folder) is None and list(folder.iterdir()) == [vendors.parent], "something half made is left"
-    monkeypatch.undo()
-    monkeypatch.setattr(light_pocl, "called_functions", lambda: {"sqrt", "get_global_id"})
-    another = light_pocl.make(folder)
-    assert another != vendors and vendors.is_dir(), "what another run uses is gone"
-    passed(*check, OCL_ICD_VENDORS=another, POCL_CACHE_DIR=scratch / "cache")
-    os.utime(vendors.parent, (0, 0))
-    monkeypatch.setattr(light_pocl, "called_functions", lambda: {"get_global_id"})
-    assert light_pocl.make(folder) is None, "a kernel was built without sqrt()"
-    assert list(folder.iterdir()) == [another.parent], "what was last used long ago is kept"
-
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(another))
-    again = light_pocl.copied(scratch / "copy")
-    assert str(again) in (again / "vendors/pocl.icd").read_text()
-    passed(*check, OCL_ICD_VENDORS=again / "vendors", POCL_CACHE_DIR=scratch / "cache")
-    monkeypatch.setenv("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
-    assert light_pocl.copied(scratch / "third") is None
-
-
-def test_what_a_function_calls_stays_in_the_light_copy_of_PoCL():
-    text = "".join(f"define float @{name}(float %0) {{\n  {body}ret float %0\n}}\n{after}" for name, body, after in (
-        ("_Z7_cl_sinf", "%2 = call float @_Z6helperf(float %0)\n  ", "; sin ends\n"), ("_Z7_cl_cosf", "", ""),
-        ("_Z6helperf", "%2 = call float @deep(float %0)\n  ", ""), ("deep", "", "!0 = !{}\n"), ("_Z7_cl_tanf", "", "")))
-    left = light_pocl.reduced("target\n\n" + text, {"sin", "printf"})
-    assert left == "target\n\n" + "".join(text[text.index(f"define float @{name}("):].split("}\n")[0] + "}\n" for name in
-                                            ("_Z7_cl_sinf", "_Z6helperf", "deep")) + "; sin ends\n!0 = !{}\n"
-
-
 def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
     build, words = ctest(scratch, f"add_test(NAME slow COMMAND sh -c \"touch '{scratch}/begun'; exec sleep 60\")\n")
     done = run(*RUN_TESTS, build, *words, "-R", "none", "--no-tests=error")
@@ -259,8 +211,8 @@ printf '{output}'
 exit {code}
 """)
         tool.chmod(0o755)
-        done = run("cmake", f"-DSANITIZER={tool}", "-DTOOL=memcheck", "-DPROGRAM=program", "-DCASES=[.sanitizer]", "-DFINDS=",
-                   f"-DLOG={scratch}/log", "-P", ROOT / "cmake/RunSanitizer.cmake", **{"GPULAB_REQUIRE_DEVICES": None, **environment})
+        done = run("cmake", f"-DRUNNER={tool}", "-DTOOL=memcheck", "-DPROGRAM=program", "-DCASES=[.sanitizer]", "-DFINDS=",
+                   f"-DLOG={scratch}/log", "-P", ROOT / "cmake/RunUnderTool.cmake", **{"GPULAB_REQUIRE_DEVICES": None, **environment})
         return done.returncode, "skipped: no NVIDIA GPU" in done.stderr, (scratch / "words").read_text()
     return sanitizer
 

@@ -6,7 +6,6 @@ import shutil
 import sys
 import tempfile
 import tomllib
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ class Tree:
         self.folder = folder
         for name in ("labs", "tests/mistakes", "tools/grading", "tools/explain"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.json"))
-        for name in ("tools/course", "tools/examples.py", "docs/pages/repository.py", "docs/sources.toml", EXERCISES):
+        for name in ("tools/course", "docs/pages/repository.py", "docs/sources.toml", EXERCISES):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / COURSE).write_text(PLAN, encoding="utf-8")
@@ -224,126 +223,3 @@ def test_the_class_that_is_shown_has_the_exercises_and_tests_of_the_lab():
     told = re.findall(r"Your kernel behaves like one that (.*)\.", page)
     assert told and all(one in {row["student"] for row in lab.mistakes()} for one in told)
     assert set(folders(ROOT)) == set(LABS), "every lab has exercises"
-
-
-def example_of(name):
-    """The example by hand of a lab as its page has it: the text, and the rows of its tables as numbers where they are numbers."""
-    text = way_of(name)[0]
-    block = re.search(r"(?ms)^<!-- course example -->\n(.*?)^<!-- end of course -->$", text)[1]
-    return " ".join(block.split()), [[number(cell) for cell in row] for row in rows_of(block)]
-
-
-def number(cell):
-    """A number, a list of numbers, or the words of a cell."""
-    plain = cell.strip("*()").replace("−", "-")
-    if re.fullmatch(r"-?\d+(/\d+)?", plain):
-        return Fraction(plain)
-    return [Fraction(one) for one in plain.split(", ")] if re.fullmatch(r"-?[\d/]+(, -?[\d/]+)+", plain) else cell
-
-
-def dot(u, v):
-    return sum(x * y for x, y in zip(u, v, strict=True))
-
-
-def test_a_changed_number_of_an_example_is_found_in_every_lab(tree):
-    paths = [f"labs/{folder}/PATH.md" for folder in folders(ROOT).values()]
-    with contextlib.ExitStack() as stack:
-        for path in paths:
-            text = tree.read(path)
-            begin = text.index("<!-- course example -->")
-            digit = re.compile(r"(?m)^\|.*(\d)\D*\|$").search(text, begin).start(1)  # the last one of the first row that has one
-            stack.enter_context(tree.changed(path, text, f"{text[:digit]}{(int(text[digit]) + 1) % 10}{text[digit + 1:]}"))
-        found = tree.run("--check")
-        assert found.returncode == 1 and [line.partition(":")[0] for line in found.stderr.splitlines()] == paths, found
-
-
-# Each example once more, from what its page says, with other means than those that wrote it.
-def test_the_example_of_saxpy_gives_each_element_to_one_thread():
-    _, rows = example_of("01_saxpy")
-    for column in (1, 2):
-        assert sorted(sum((row[column] for row in rows[1:]), [])) == list(range(10))
-    assert all(row[2] == [i for i in range(10) if i % 4 == row[0]] for row in rows[1:])
-    assert all(row[1] == list(range(int(row[1][0]), int(row[1][-1]) + 1)) for row in rows[1:])
-
-
-def test_the_example_of_reduction_keeps_the_sum():
-    text, (_, first, *steps) = example_of("02_reduction")
-    x = first[2:]
-    for level, row in enumerate(steps, 1):
-        assert [row[2 + i] for i in range(0, 8, 2**level)] == [sum(x[i:i + 2**level]) for i in range(0, 8, 2**level)]
-    assert steps[-1][2] == sum(x) == 38 and f"3 × 2⁻²⁴ × {sum(x)} = {3 * 38 / 16.777216:.1f} × 10⁻⁶" in text
-
-
-def test_the_example_of_matmul_finds_the_last_element():
-    text, rows = example_of("03_matmul")
-    m, n = map(int, re.search(r"C is (\d+) × (\d+)", text).groups())
-    bx, by, column, row = map(int, re.search(r"of block \((\d), (\d)\): column j = [^=]*= (\d+), row i = [^=]*= (\d+)", text).groups())
-    assert (column, row) == (n - 1, m - 1) and bx == column // 16 and by == row // 16
-    assert f"writes number {row} × {n} + {column} = {m * n - 1} of C" in text
-    for _, loaded, made, loads, share in rows[1:]:
-        assert loads == Fraction(loaded, made) and share == f"{float(25 / loads):g} %"
-
-
-def test_the_example_of_spmv_is_the_product():
-    text, rows = example_of("04_spmv")
-    page = (ROOT / "labs/04_spmv/README.md").read_text(encoding="utf-8")
-    dense = [list(map(int, line.split())) for line in re.findall(r"(?m)^    (\d \d \d \d)  ", page)]
-    assert len(dense) == 3 and "times x = (1, 2, 3, 4)" in text
-    y = [dot(line, [1, 2, 3, 4]) for line in dense]
-    assert rows[-1][5] == y[1] and f"y = ({', '.join(map(str, y))})" in text
-    assert [[row[1], row[2]] for row in rows[1:]] == [[j, v] for j, v in enumerate(dense[1]) if v]
-
-
-def test_the_example_of_streams_obeys_the_three_rules():
-    text, rows = example_of("05_streams")
-    spans = {(int(row[0]), stage): tuple(map(int, row[2 + stage].split(" to "))) for row in rows[1:] for stage in range(3)}
-    assert all(end - begin == (2, 1, 2)[stage] for (_, stage), (begin, end) in spans.items())
-    for strip in range(3):
-        for stage in range(3):
-            waits = [spans[strip, stage - 1][1]] if stage else [spans[strip - 2, 2][1]] if strip > 1 else []
-            waits += [spans[strip - 1, stage][1]] if strip else []
-            assert spans[strip, stage][0] == max(waits, default=0)
-    assert f"two take {max(end for _, end in spans.values())} ms" in text
-
-
-def test_the_example_of_tridiagonal_is_solved_and_each_reduced_equation_holds():
-    text, rows = example_of("06_tridiagonal")
-    x = [Fraction(one) for one in re.search(r"\. x = \(([^)]*)\)\.", text)[1].split(", ")]
-    equations = [row for row in rows if isinstance(row[0], Fraction)]
-    for distance, part in ((1, equations[:4]), (2, equations[4:6]), (4, equations[6:])):
-        for i, a, b, c, d in part:
-            beside = [(factor, int(i) + by) for factor, by in ((a, -distance), (c, distance)) if factor != ""]
-            assert b * x[int(i)] + sum(factor * x[j] for factor, j in beside) == d
-    assert [row[0] for row in equations] == [0, 1, 2, 3, 1, 3, 3]
-
-
-def test_the_example_of_lu_multiplies_to_the_matrix():
-    _, rows = example_of("07_lu")
-    tables = [row for row in rows if isinstance(row[0], Fraction)]
-    matrix, factors = {row[0]: row[1:] for row in tables[:3]}, tables[-3:]
-    for j, (row, *line) in enumerate(factors):
-        lower = [*line[:j], 1]
-        product = [dot(lower, [factors[k][1 + c] if c >= k else 0 for k in range(j + 1)]) for c in range(3)]
-        assert product == matrix[row] and all(abs(one) <= 1 for one in lower)
-
-
-def test_the_example_of_fdtd_follows_from_step_to_step():
-    _, rows = example_of("08_fdtd")
-    fields = [row[1:] for row in rows if "$" in str(row[0])]
-    h, e, half = [0] * 4, [0] * 5, Fraction(1, 2)
-    for step, source in enumerate((8, 4)):
-        new_h, new_e = fields[2 * step][:4], fields[2 * step + 1]
-        assert new_h == [source if i == 1 else h[i] + half * (e[i] - e[i + 1]) for i in range(4)]
-        assert new_e[1:4] == [e[i] + half * (new_h[i - 1] - new_h[i]) for i in range(1, 4)] and new_e[0] == new_e[4] == 0
-        h, e = new_h, new_e
-
-
-def test_the_example_of_cg_solves_the_system_and_its_directions_are_conjugate():
-    _, rows = example_of("09_cg")
-    value = {row[1]: row[2:] for row in rows[1:]}
-    a, b = [[4, 1], [1, 3]], [1, 2]
-    for x, r in zip(value["x + α p"], value["r − α q"]):
-        assert r == [right - dot(line, x) for right, line in zip(b, a)]
-    p = [b, value["r + β p"][0]]
-    assert value["q = A p"] == [[dot(line, one) for line in a] for one in p]
-    assert dot(p[0], value["q = A p"][1]) == 0 and value["r − α q"][1] == [0, 0]

@@ -392,7 +392,8 @@ def core_twins():
 def test_the_emulator_counts_what_an_H100_counts(lab_name, twin, options, counted):
     """Requests, sectors, passes, bank conflicts, warps and launches of the Core rungs (tools/counts --ncu), to the last one."""
     build = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
-    if not explain_run.has_emulator(build) or twin not in explain_run.variants(build / "bin" / lab_name, "cuda"):
+    built = (build / "bin" / lab_name).is_file() and explain_run.has_emulator(build)
+    if not built or twin not in explain_run.variants(build / "bin" / lab_name, "cuda"):
         pytest.skip(f"{lab_name} was not built with CUDA and its emulator")
     launches_of_twin, outcome = explain_run.launches(ROOT, build, lab_name, twin, options)
     assert outcome["status"] == "passed", outcome

@@ -4,12 +4,12 @@ import re
 import struct
 
 import pytest
-from grading_support import LABS, ROOT, files_of, judge_of, told, with_tests
+from grading_support import LABS, ROOT, exercise_of, judge_of, saxpy, told, with_tests
 
-from grading import marks, report
+from grading import marks
 from grading.behaves import MAX_KEPT, Mistakes, agree, answer_of, rows_of, sentence
 from grading.exercises import load
-from grading.judge import FAILED, HEAD, PASSED, TIMED_OUT, Result
+from grading.judge import FAILED, HEAD, PASSED, TIMED_OUT
 
 
 def rows():
@@ -37,8 +37,8 @@ def test_what_a_mistake_does_is_a_sentence_that_tells_no_hidden_size():
 # Answers to one case: what is wrong with them is the same or not.
 
 
-def answer(numbers, form="f", head=bytes(HEAD)):
-    return head + struct.pack("<Q", len(numbers)) + struct.pack(f"<{len(numbers)}{form}", *numbers)
+def answer(numbers, form="f"):
+    return bytes(HEAD) + struct.pack("<Q", len(numbers)) + struct.pack(f"<{len(numbers)}{form}", *numbers)
 
 
 def same(one, other, right, form="f"):
@@ -143,85 +143,44 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
 }
 
 
-def behaviour_of(mistakes, exercise, part, text):
+def behaviour_of(judge, title, text, mistakes=None):
     """What a submission is told of the mistakes that it behaves like, and the outcomes of its tests."""
+    exercise, part = exercise_of(judge, title)
     values = with_tests(exercise, lambda one: one.check == "values")
-    results = mistakes.judge.judge(values, part, {part.files[0]: text.encode()}, 0)
-    mistakes.describe(values, part, {part.files[0]: text.encode()}, results, 0)
+    results = judge.judge(values, part, {part.files[0]: text.encode()}, 0)
+    (mistakes or Mistakes(judge)).describe(values, part, {part.files[0]: text.encode()}, results, 0)
     printed = [one for one in results if one.behaves]
     assert len(printed) <= 1 and all(one.outcome == FAILED for one in printed), told(results)
     return printed[0].behaves if printed else "", {one.outcome for one in results}
-
-
-def exercise_of(judge, title):
-    exercise = next(one for one in judge.lab.exercises if one.name == title)
-    return exercise, exercise.parts["opencl"]
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_mistake_in_other_words_is_the_same_mistake(name, monkeypatch):
     lab, title, wanted, text = REWRITTEN[name]
     with judge_of(lab) as judge:
-        exercise, part = exercise_of(judge, title)
-        rows = rows_of(judge.lab, part)
+        rows = rows_of(judge.lab, exercise_of(judge, title)[1])
         row = next(row for row in rows if row["id"] == wanted)
         monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: [row, *(one for one in rows[:4] if one is not row)])
-        assert behaviour_of(Mistakes(judge), exercise, part, text)[0] == sentence([row])
+        assert behaviour_of(judge, title, text)[0] == sentence([row])
 
 
-def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(monkeypatch):
-    with judge_of("saxpy") as judge:
-        exercise, part = exercise_of(judge, "many-blocks")
-        some = rows_of(judge.lab, part)[2::3]
-        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: some)
-        rung = judge.lab.rung(part.files[0])
-        mistakes = Mistakes(judge)
-        for old, new, outcomes in (("+ b[i]", "+ b[i]", {PASSED}), ("+ b[i]", "+ 3 * b[i]", {FAILED}),
-                                   ("k * a[i]", "(k < 0 ? 1.1f * k : k) * a[i]", {FAILED, PASSED}),
-                                   ("    if (i < n)", "    for (volatile int on = 1; n == 256 && on;) {}\n    if (i < n)", {TIMED_OUT})):
-            assert old in rung
-            judge.case_seconds = 2 if TIMED_OUT in outcomes else judge.case_seconds
-            printed, found = behaviour_of(mistakes, exercise, part, rung.replace(old, new) + "// mine\n")
-            assert printed == "" and outcomes <= found, (new, printed, found)  # behind a test that timed out, others may time out, too
+def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(saxpy, monkeypatch):
+    some = rows_of(saxpy.lab, exercise_of(saxpy, "many-blocks")[1])[2::3]
+    monkeypatch.setattr(type(saxpy.lab), "mistakes", lambda _: some)
+    rung, mistakes = saxpy.lab.rung("opencl/02_one_item.cl"), Mistakes(saxpy)
+    for old, new, outcomes in (("+ b[i]", "+ b[i]", {PASSED}), ("+ b[i]", "+ 3 * b[i]", {FAILED}),
+                               ("k * a[i]", "(k < 0 ? 1.1f * k : k) * a[i]", {FAILED, PASSED}),
+                               ("    if (i < n)", "    for (volatile int on = 1; n == 256 && on;) {}\n    if (i < n)", {TIMED_OUT})):
+        assert old in rung
+        saxpy.case_seconds = 2 if TIMED_OUT in outcomes else saxpy.case_seconds
+        printed, found = behaviour_of(saxpy, "many-blocks", rung.replace(old, new) + "// mine\n", mistakes)
+        assert printed == "" and outcomes <= found, (new, printed, found)  # behind a test that timed out, others may time out, too
 
 
-def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
-    with judge_of("saxpy") as judge:
-        exercise, part = exercise_of(judge, "many-blocks")
-        two = [row for row in rows_of(judge.lab, part) if row["id"] in ("opencl-no-bounds-check", "opencl-less-or-equal")]
-        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: two)
-        text = marks.planted(judge.lab.rung(part.files[0]), two[1], "")
-        printed, _ = behaviour_of(Mistakes(judge), exercise, part, text)
-        assert printed == (f"Your kernel behaves like one that {two[0]['student']}; or like one that {two[1]['student']}.")
-
-
-def test_a_mistake_whose_text_is_not_in_the_rung_any_more_is_left_out(monkeypatch):
-    with judge_of("saxpy") as judge:
-        exercise, part = exercise_of(judge, "many-blocks")
-        row = {"id": "gone", "file": part.files[0], "text": "no such text", "by": "", "student": "does nothing"}
-        other = next(row for row in rows_of(judge.lab, part) if row["id"] == "opencl-swapped")
-        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: [row, other])
-        text = marks.planted(judge.lab.rung(part.files[0]), other, "")
-        assert behaviour_of(Mistakes(judge), exercise, part, text)[0] == sentence([other])
-
-
-# Reports
-
-
-def test_feedback_has_the_sentence_and_the_page_of_the_class_counts():
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-    results = []
-    for name, printed in (("ada", "Your kernel behaves like one that errs."), ("bob", "Your kernel behaves like one that errs."),
-                       ("cy", "Your kernel behaves like one that <strays>."), ("dan", "")):
-        tests = [Result(test.name, FAILED, 0, test.points, "n = 5: wrong", behaves=printed if number == 2 else "").as_dict()
-                 for number, test in enumerate(exercise.tests)]
-        results.append({"name": name, "score": 0, "max_score": 1, "seconds": 0, "notes": [],
-                        "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": 1, "tests": tests}}})
-    assert "  Your kernel behaves like one that errs.\n" in report.feedback(lab, results[0])
-    assert "behaves like" not in report.feedback(lab, results[3])
-    assert report.gradescope(lab, results[0]).count("Your kernel behaves like one that errs.") == 1
-    page = report.page(lab, results, 4, [])
-    assert f'<tr><td>{exercise.name}</td><td>errs</td><td></td><td class="number">2 of 4</td>' in page
-    assert '<td>&lt;strays&gt;</td><td></td><td class="number">1 of 4</td>' in page
-    assert "behave like" not in report.page(lab, results[3:], 1, [])
+def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named_and_one_that_fits_no_more_is_left_out(saxpy, monkeypatch):
+    rows = {row["id"]: row for row in rows_of(saxpy.lab, exercise_of(saxpy, "many-blocks")[1])}
+    gone = {"id": "gone", "file": "opencl/02_one_item.cl", "text": "no such text", "by": "", "student": "does nothing"}
+    two = [rows[name] for name in rows if name in ("opencl-no-bounds-check", "opencl-less-or-equal")]
+    monkeypatch.setattr(type(saxpy.lab), "mistakes", lambda _: [gone, *two])
+    printed, _ = behaviour_of(saxpy, "many-blocks", marks.planted(saxpy.lab.rung("opencl/02_one_item.cl"), two[1], ""))
+    assert printed == f"Your kernel behaves like one that {two[0]['student']}; or like one that {two[1]['student']}."

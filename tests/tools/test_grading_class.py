@@ -30,187 +30,128 @@ from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIME
 from grading.submission import read
 
 
-def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_does_no_harm(scratch):
-    lab = load(ROOT, "saxpy")
-    rung = lab.rung("opencl/02_one_item.cl").encode()
-
-    def notes_of(make, name="s"):
-        path = scratch / name
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir()
-        make(path)
-        return read(lab, path)
-
-    def put(path, name, content=rung):
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(content)
-
-    found = notes_of(lambda path: put(path, "labs/01_saxpy/opencl/02_one_item.cl"))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a file in its place"
-    assert found.notes == \
-        ["distances: opencl/distances.cl or cuda/distances.cu is missing",
-         "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"], \
-        "what is missing, where one back end is enough"
-    assert notes_of(lambda path: put(path, "02_one_item.cl")).files == {"opencl/02_one_item.cl": rung}, "a file alone"
-    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a file twice"
-    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl", b"other")))
-    assert found.files == {}, "two files for one"
-    assert any("appears 2 times" in note and "a/opencl/02_one_item.cl" in note for note in found.notes), found.notes
-    whole = notes_of(lambda path: handout.write_tree([lab], path / "out"))
-    assert whole.files["opencl/02_one_item.cl"].decode() == lab.stub("opencl/02_one_item.cl"), "a whole hand-out"
-    assert any("other files are not read" in note for note in whole.notes), whole.notes
-    found = notes_of(lambda path: put(path, "opencl/02_one_item.cl", b"x" * (100 << 20)))
-    assert found.files == {}, "a file of 100 MB"
-    assert any("more than 1 MB" in note for note in found.notes), found.notes
-
-    def link(path):
-        (path / "opencl").mkdir()
-        (path / "opencl/02_one_item.cl").symlink_to("/etc/passwd")
-        (path / "all").symlink_to("/")
-        os.mkfifo(path / "02_pipe.cl")
-
-    found = notes_of(link)
-    assert found.files == {}, "a link"
-    assert any("a link, and is not read" in note for note in found.notes), found.notes
-
-    archive = scratch / "z.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("../../escaped.cl", "x")
-        file.writestr("/etc/escaped.cl", "x")
-        file.writestr("x/opencl/02_one_item.cl", rung)
-        file.writestr("x/opencl/distances.cl", b"\0" * (50 << 20))
-    found = read(lab, archive)
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a zip file"
-    assert [note for note in found.notes if "lead outside" in note] == \
-        ["names that lead outside are not read (2), such as ../../escaped.cl"], found.notes
-    assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("./x//opencl/02_one_item.cl", rung)
-        file.writestr("labs\\01_saxpy\\opencl\\distances.cl", rung)  # some programs for Windows write such names
-        file.writestr("opencl/03_grid_stride.cl", rung)
-    assert set(read(lab, archive).files) == \
-        {"opencl/02_one_item.cl", "opencl/distances.cl", "opencl/03_grid_stride.cl"}, \
-        "names that are written in another way"
-    damaged = bytearray(archive.read_bytes())
-    begin = damaged.find(b"03_grid_stride.cl")  # its name; its compressed content follows
-    for at in range(begin + 17, begin + 27):
-        damaged[at] ^= 0xFF
-    archive.write_bytes(damaged)
-    found = read(lab, archive)
-    assert set(found.files) == {"opencl/02_one_item.cl", "opencl/distances.cl"}, \
-        "a zip file in which one file is damaged"
-    assert any("opencl/03_grid_stride.cl cannot be read" in note for note in found.notes), found.notes
-    with zipfile.ZipFile(archive, "w") as file:  # zlib unpacks as much as it is asked for, the others all at once
-        file.writestr("opencl/02_one_item.cl", rung, zipfile.ZIP_BZIP2)
-        file.writestr("opencl/distances.cl", rung, zipfile.ZIP_LZMA)
-        file.writestr("opencl/03_grid_stride.cl", rung, zipfile.ZIP_STORED)
-    found = read(lab, archive)
-    assert set(found.files) == {"opencl/03_grid_stride.cl"}, "files that are compressed in other ways"
-    assert sum("cannot be read: it is compressed in a way that is not read" in note for note in found.notes) == 2, \
-        found.notes
-    archive.write_bytes(b"PK\x03\x04" + b"x" * 500)
-    assert read(lab, archive).notes, "a broken zip file"
-    (scratch / "text.txt").write_text("hello")
-    assert read(lab, scratch / "text.txt").notes, "a file that is no zip file"
-    os.mkfifo(scratch / "pipe")
-    for path in (scratch / "pipe", Path("/dev/zero")):  # which have no end
-        assert read(lab, path).notes == ["it is neither a folder nor an archive (.zip, .tar.gz, .tgz, .tar)"], path
-    (scratch / "empty").mkdir()
-    assert len(read(lab, scratch / "empty").notes) == 3, "an empty folder"
-
-    # As learning platforms give it: a folder with the student's name, and hand-in.zip in it.
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("labs/01_saxpy/opencl/02_one_item.cl", rung)
-    found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
-    assert (found.name, found.files) == ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it"
-    found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
-    assert found.files == {"opencl/02_one_item.cl": rung}, "a folder with the same zip file twice"
-    found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
-    assert (found.files, found.notes[-1]) == ({}, "links and special files are not read (1)"), "a link to a zip file"
-    found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
-    assert any("cannot be read" in note for note in found.notes), found.notes
+ONE, STRIDE, DISTANCES = "opencl/02_one_item.cl", "opencl/03_grid_stride.cl", "opencl/distances.cl"
+SAXPY = load(ROOT, "saxpy")
+RUNG, STUB = (text_of(ONE).encode() for text_of in (SAXPY.rung, SAXPY.stub))
 
 
-def test_what_a_student_surely_means_is_taken_and_the_rest_is_named(scratch):
-    lab = load(ROOT, "saxpy")
-    rung, stub = (text_of("opencl/02_one_item.cl").encode() for text_of in (lab.rung, lab.stub))
+def put(folder, files):
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
 
-    def packed(kind, files):
-        out = io.BytesIO()
-        if kind == "zip":
-            with zipfile.ZipFile(out, "w") as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
-        else:
-            with tarfile.open(fileobj=out, mode="w:gz") as archive:
-                for name, content in files.items():
-                    entry = tarfile.TarInfo(name)
-                    entry.size = len(content)
-                    archive.addfile(entry, io.BytesIO(content))
-        return out.getvalue()
 
-    def read_of(files, number=iter(range(1000))):
-        path = scratch / f"s{next(number)}"
-        for name, content in files.items():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_bytes(content)
-        return read(lab, path)
+def packed(files, kind="zip", how=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content, how)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as archive:
+            for name, content in files.items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
 
-    inner = packed("zip", {"labs/01_saxpy/opencl/02_one_item.cl": rung})
-    own = {"opencl/02_one_item.cl": rung}
-    for files in ({"hand-in.zip": inner, "notes.txt": b"x"}, {"a/b/02_one_item.cl": rung}, {"02_one_item (1).cl": rung},
-                  {"02_one_item - Copy (2).cl": rung}, {"hand-in.zip": inner, "hand-in (1).zip": inner},
-                  {"all.zip": packed("zip", {"me/hand-in.zip": inner})}, {"work.tar.gz": packed("tar", {"x/02_one_item.cl": rung})},
-                  {"work.TGZ": packed("tar", {"hand-in.zip": inner})}, {"opencl/02_one_item.cl": b"\xef\xbb\xbf" + rung},
-                  {"opencl/02_one_item.cl": rung.decode().encode("utf-16")},
-                  {"opencl/02_one_item.cl": stub, "hand-in.zip": inner}, {"exercises/opencl/02_one_item.cl": stub, "02_one_item.cl": rung},
-                  {"opencl/02_one_item.cl": rung, "hand-in.zip": packed("zip", {"opencl/02_one_item.cl": rung + b"old"})},
-                  {"opencl/02_one_item.cl": rung, "labs/02_reduction/opencl/02_one_item.cl": b"of another lab"},
-                  {"opencl/02_one_item.cl": rung, "__MACOSX/opencl/02_one_item.cl": b"Mac"},
-                  {"opencl/02_one_item.cl": rung, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"}):
-        assert read_of(files).files == own, list(files)
-    for files in ({"hand-in.zip": inner}, {"all.zip": packed("zip", {"me/hand-in.zip": inner})}):
-        assert not any("not read" in note for note in read_of(files).notes), "an archive that was read is told not to be"
-    assert "other files are not read (1): broken.zip" in read_of({"broken.zip": b"no zip file", "02_one_item.cl": rung}).notes
-    both = read_of({"hand-in.zip": inner, "answers.md": b"## Question 1\n\nyes\n"})
-    assert set(both.files) == {*own, "answers.md"}, "a zip file beside answers.md"
-    for name, content in (("x.tar.gz", packed("tar", own)), ("y.tgz", packed("tar", own)), ("z.zip", packed("zip", {"h.zip": inner}))):
-        (scratch / name).write_bytes(content)
-        assert (read(lab, scratch / name).name, read(lab, scratch / name).files) == (name[0], own), name
-    found = read_of({"one.zip": inner, "two.zip": packed("zip", {"02_one_item.cl": rung, "opencl/02_one_item.cl": b"new"})})
-    assert found.files == {} and "one.zip/labs/01_saxpy/opencl/02_one_item.cl, two.zip/opencl/02_one_item.cl" in found.notes[0], found.notes
-    found = read_of({f"report{number}.rar": b"x" for number in range(7)})
-    assert found.notes[0] == "many-blocks: opencl/02_one_item.cl or cuda/03_many_blocks.cu is missing", found.notes
-    assert found.notes[-1] == ("other files are not read (7): report0.rar, report1.rar, report2.rar, report3.rar, report4.rar, ..."), found.notes
-    assert "02_one_item (1).cl counts as opencl/02_one_item.cl" in read_of({"02_one_item (1).cl": rung}).notes
-    # What takes much to unpack.
-    deep = inner
-    for _ in range(6):
-        deep = packed("zip", {"a.zip": deep})
-    many = {f"{number}.zip": inner for number in range(20)}
-    long = packed("zip", {f"{number}{'(1)' * 20000}x.cl": b"" for number in range(20)})
-    assert read_of({"long.zip": long}).files == {}
-    bomb = gzip.compress(bytes(256 << 20), 1)
+
+def damaged(archive, name):
+    """A zip file with another byte in the middle of a compressed file."""
+    at = archive.find(name.encode()) + len(name) + 5
+    return archive[:at] + bytes([archive[at] ^ 0xFF]) * 10 + archive[at + 10:]
+
+
+INNER = packed({f"labs/01_saxpy/{ONE}": RUNG})
+MINE = {ONE: RUNG}
+DEEP = INNER
+for _ in range(6):
+    DEEP = packed({"a.zip": DEEP})
+MISSING = ["distances: opencl/distances.cl or cuda/distances.cu is missing",
+           "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"]  # where one back end is enough
+
+
+@pytest.mark.parametrize("files", [
+    {f"labs/01_saxpy/{ONE}": RUNG}, {"02_one_item.cl": RUNG}, {f"a/{ONE}": RUNG, f"b/{ONE}": RUNG}, {"a/b/02_one_item.cl": RUNG},
+    {"02_one_item (1).cl": RUNG}, {"02_one_item - Copy (2).cl": RUNG}, {"hand-in.zip": INNER, "notes.txt": b"x"},
+    {"hand-in.zip": INNER, "hand-in (1).zip": INNER}, {"all.zip": packed({"me/hand-in.zip": INNER})},
+    {"work.tar.gz": packed({"x/02_one_item.cl": RUNG}, "tar")}, {"work.TGZ": packed({"hand-in.zip": INNER}, "tar")},
+    {ONE: b"\xef\xbb\xbf" + RUNG}, {ONE: RUNG.decode().encode("utf-16")}, {ONE: STUB, "hand-in.zip": INNER},
+    {f"exercises/{ONE}": STUB, "02_one_item.cl": RUNG}, {ONE: RUNG, "hand-in.zip": packed({ONE: RUNG + b"old"})},
+    {ONE: RUNG, f"labs/02_reduction/{ONE}": b"of another lab"}, {ONE: RUNG, f"__MACOSX/{ONE}": b"Mac"},
+    {ONE: RUNG, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"},
+    {ONE: RUNG, "bomb.tar.gz": gzip.compress(bytes(256 << 20), 1)},
+], ids=lambda files: ", ".join(files))
+def test_what_a_student_surely_means_is_taken(scratch, files):
+    found = read(SAXPY, put(scratch / "Ada L_123", files))
+    assert (found.name, found.files) == ("Ada L_123", MINE)
+    assert [note for note in found.notes if "is missing" in note] == MISSING
+    assert not any("not read" in note for note in found.notes) or "hand-in.zip" not in files or "notes.txt" in files, "an archive that was read"
+
+
+@pytest.mark.parametrize("files, taken, note", [
+    ({f"a/{ONE}": RUNG, f"b/{ONE}": b"other"}, [], f"{ONE} appears 2 times, and each is another one; none of them counts: a/{ONE}, b/{ONE}"),
+    ({"one.zip": INNER, "two.zip": packed({"02_one_item.cl": RUNG, ONE: b"new"})}, [], f"one.zip/labs/01_saxpy/{ONE}, two.zip/{ONE}"),
+    ({ONE: b"x" * (100 << 20)}, [], "more than 1 MB"),
+    ({"z.zip": packed({"../../escaped.cl": b"x", "/etc/escaped.cl": b"x", f"x/{ONE}": RUNG, f"x/{DISTANCES}": bytes(50 << 20)})}, [ONE],
+     "names that lead outside are not read (2), such as ../../escaped.cl"),
+    ({"z.zip": damaged(packed({f"./x//{ONE}": RUNG, "labs\\01_saxpy\\opencl\\distances.cl": RUNG, STRIDE: RUNG}), STRIDE)}, [ONE, DISTANCES],
+     f"{STRIDE} cannot be read"),  # with names as some programs for Windows write them
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_BZIP2)}, [], "cannot be read: it is compressed in a way that is not read"),
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_LZMA)}, [], "cannot be read: it is compressed in a way that is not read"),
+    ({"z.zip": packed({ONE: RUNG}, how=zipfile.ZIP_STORED)}, [ONE], MISSING[0]),
+    ({"hand-in.zip": b"hello"}, [], "cannot be read"), ({"z.zip": b"PK\x03\x04" + b"x" * 500}, [], "cannot be read"),
+    ({"hand-in.zip": INNER, "answers.md": b"## Question 1\n\nyes\n"}, [ONE, "answers.md"], MISSING[0]),
+    ({"broken.zip": b"no zip file", "02_one_item.cl": RUNG}, [ONE], "other files are not read (1): broken.zip"),
+    ({f"report{number}.rar": b"x" for number in range(7)}, [],
+     "other files are not read (7): report0.rar, report1.rar, report2.rar, report3.rar, report4.rar, ..."),
+    ({"02_one_item (1).cl": RUNG}, [ONE], f"02_one_item (1).cl counts as {ONE}"), ({}, [], f"many-blocks: {ONE} or cuda/03_many_blocks.cu is missing"),
+    ({"deep.zip": DEEP}, [], "many-blocks: "), ({f"{number}.zip": INNER for number in range(20)}, [ONE], "more than 8 archives"),
+    ({"long.zip": packed({f"{number}{'(1)' * 20000}x.cl": b"" for number in range(20)})}, [], "other files are not read (20)"),
+])
+def test_what_nobody_can_mean_or_would_take_much_to_unpack_is_named_and_the_rest_counts(scratch, files, taken, note):
     begin = time.process_time()
-    assert read_of({"deep.zip": deep}).files == {} and read_of({"bomb.tar.gz": bomb, "opencl/02_one_item.cl": rung}).files == own
-    assert any("more than 8 archives" in note for note in read_of(many).notes)
-    assert time.process_time() - begin < 10, "bombs"
+    folder = scratch / "s"
+    folder.mkdir()
+    found = read(SAXPY, put(folder, files))
+    assert sorted(found.files) == sorted(taken) and any(note in one for one in found.notes), found.notes
+    assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
+    assert time.process_time() - begin < 5
+
+
+def test_links_pipes_archives_and_hand_outs_are_read_as_what_they_are(scratch):
+    (scratch / "linked/opencl").mkdir(parents=True)
+    (scratch / "linked" / ONE).symlink_to("/etc/passwd")
+    (scratch / "linked/all").symlink_to("/")
+    (scratch / "linked/hand-in.zip").symlink_to(scratch / "z.zip")
+    os.mkfifo(scratch / "linked/02_pipe.cl")
+    found = read(SAXPY, scratch / "linked")
+    assert found.files == {} and any("a link, and is not read" in note for note in found.notes), found.notes
+    assert found.notes[-1] == "links and special files are not read (3)"
+    os.mkfifo(scratch / "pipe")
+    for path in (scratch / "pipe", Path("/dev/zero"), put(scratch, {"text.txt": b"hello"}) / "text.txt"):  # two have no end
+        assert read(SAXPY, path).notes == ["it is neither a folder nor an archive (.zip, .tar.gz, .tgz, .tar)"], path
+    for name, content in (("x.tar.gz", packed(MINE, "tar")), ("y.tgz", packed(MINE, "tar")), ("z.zip", packed({"h.zip": INNER}))):
+        (scratch / name).write_bytes(content)
+        assert (read(SAXPY, scratch / name).name, read(SAXPY, scratch / name).files) == (name[0], MINE), name
+    handout.write_tree([SAXPY], scratch / "whole")
+    whole = read(SAXPY, scratch / "whole")
+    assert whole.files[ONE] == STUB and any("other files are not read" in note for note in whole.notes), whole.notes
 
 
 def test_answers_are_found_whatever_program_wrote_them_and_however_their_headings_look():
-    lab = load(ROOT, "saxpy")
-    asked = handout.questions(lab)
+    asked = handout.questions(SAXPY)
     text = f"# Answers\n\n## Question 1\n\n> {asked[0]}\n\nyes\n\n## Question 2\n\n> {asked[1]}\n> said\n\nQuestion 1 says it.\n"
     for content in (text.encode(), text.replace("\n", "\r\n").encode(), text.encode("utf-8-sig"), text.encode("utf-16"),
                     b"\xfe\xff" + text.encode("utf-16-be"), text.replace("## Q", "### q").replace("Question 2", "Question 2: sectors").encode(),
                     text.replace("## Question 1", "**Question 1**").replace("## Question 2", "**Question 2:**").encode(),
                     text.replace("## Question 1", "Question 1").replace("## Question", "## **Question").encode(),
                     text.replace("## Question 1", "## 1.").replace("## Question 2", "## Q2 (paper)").encode()):
-        given, rest = submission.answers_of(lab, submission.text_of(content))
+        given, rest = submission.answers_of(SAXPY, submission.text_of(content))
         assert (given, rest) == ({1: "yes", 2: "> said\n\nQuestion 1 says it."}, ""), content
     assert submission.text_of("für".encode("cp1252")) == "für"
-    assert submission.answers_of(lab, "# Me\n\nyes\n## Question 99\nno\n") == ({}, "yes\nno"), "no heading"
+    assert submission.answers_of(SAXPY, "# Me\n\nyes\n## Question 99\nno\n") == ({}, "yes\nno"), "no heading"
 
 
 def test_what_was_handed_in_for_a_back_end_that_is_not_here_is_named(saxpy):
@@ -226,94 +167,97 @@ def test_of_several_back_ends_the_one_with_more_points_counts_then_what_was_grad
     def of(outcome, score=0):
         return [Result("values", outcome, score, 3)]
     rising = [of(UNSOLVED), of(NOT_GRADED), of(FAILED), of(FAILED, 1), of(PASSED, 3)]
-    for at, one in enumerate(rising):
-        assert [grade.better(one, other) for other in rising] == [place < at for place in range(len(rising))], one
+    assert sorted(rising[::-1], key=grade.worth) == rising and len(set(map(grade.worth, rising))) == 5
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
-    lab = load(ROOT, "saxpy")
-    stride = lab.rung("opencl/03_grid_stride.cl")
-    right = made(scratch, "ada", stride=stride)
-    (right / "answers.md").write_text(f"# Answers\n\n## Question 2\n\n> {handout.questions(lab)[1]}\n\n<script>alert(1)</script> 42\n")
+    stride, asked = SAXPY.rung(STRIDE), handout.questions(SAXPY)[1]
+    (made(scratch, "ada", stride=stride) / "answers.md").write_text(f"# Answers\n\n## Question 2\n\n> {asked}\n\n<script>alert(1)</script> 42\n")
     made(scratch, "=bob", stride=stride.replace("i < n", "i < n && i != 100"))
     made(scratch, "cy", stride="kernel void saxpy(\n")
     made(scratch, "dan")
     roster = scratch / "roster.csv"
-    roster.write_text("submission,id,name,late_days\nada,7,Ada L.,2\ncy,8,=1+1,0\n")
+    roster.write_text("submission,Student,ID,SIS User ID,SIS Login ID,Section,Email address\n,Points Possible,,,,,\n"
+                      'ada,"Lovelace, Ada",101,,ada,A,a@b.org\ncy,=1+1,102,,cy,A,c@b.org\n=bob,Bob,103,,bob,A,b@b.org\n')
     everybody = [scratch / name for name in ("ada", "=bob", "cy", "dan")]
     out = scratch / "out"
-    graded("saxpy", *everybody, "--out", out, "--roster", roster, "--seed", "s", "--jobs", 2,
-           "--export-sources", scratch / "sources")
+    common = ("--roster", roster, "--seed", "s", "--canvas", "Lab 01", "--moodle", "Lab 01")
+    graded("saxpy", *everybody, "--out", out, *common, "--jobs", 2, "--export-sources", scratch / "sources")
     found = books(out)
     assert not any("grading failed" in line["notes"] for line in found.values()), found
-    assert {name: line["score"] for name, line in found.items()} == {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"}, \
-        "scores"
-    assert (found["ada"]["late_days"], found["ada"]["name"], found["cy"]["name"]) == ("2", "Ada L.", "'=1+1"), "roster"
+    assert {name: line["score"] for name, line in found.items()} == {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"}, "scores"
+    assert (found["ada"]["Section"], found["ada"]["Student"], found["cy"]["Student"]) == ("A", "Lovelace, Ada", "'=1+1"), "roster"
     one = json.loads((out / "submissions/=bob/results.json").read_text())
     assert (one["score"], one["max_score"]) == (0, 25), "results.json"
     fields = {"score", "max_score", "name", "number", "output", "visibility", "status"}
     assert all(fields <= set(entry) for entry in one["tests"]) and one["execution_time"] >= 0, "fields of results.json"
     hidden = [entry for entry in one["tests"] if entry["visibility"] != "visible"]
     assert hidden and all("n = " not in entry["output"] for entry in hidden), "an input of a hidden test is named"
-    assert len(one["tests"]) == sum(len(exercise.tests) for exercise in lab.exercises), "tests of results.json"
-    suite = xml.etree.ElementTree.parse(out / "submissions/cy/junit.xml").getroot()
-    assert (suite.get("tests"), suite.get("errors")) == (str(len(one["tests"])), "2"), "junit.xml"
-    told_cy = (out / "submissions/cy/feedback.md").read_text()
-    assert "it does not compile" in told_cy and "not solved" in told_cy, told_cy
-    told_bob = (out / "submissions/=bob/feedback.md").read_text()
-    assert "element 100" in told_bob and "Hint:" in told_bob, told_bob
+    assert len(one["tests"]) == sum(len(exercise.tests) for exercise in SAXPY.exercises), "tests of results.json"
+    for name, words in (("cy", ("it does not compile", "not solved")), ("=bob", ("element 100", "Hint:"))):
+        printed = (out / f"submissions/{name}/feedback.md").read_text()
+        assert all(word in printed for word in words), printed
     page = (out / "class.html").read_text()
-    assert "4 of 4 submissions" in page and "<script>alert" not in page, "class.html"
-    assert "overflow-wrap: anywhere" in page, "a long name"
-    assert "<th>late_days</th>" in page and "<td>Ada L.</td>" in page, "the roster in class.html"
+    for words in ("4 of 4 submissions", "overflow-wrap: anywhere", "<th>Section</th>", "<td>Lovelace, Ada</td>"):
+        assert words in page, f"{words} is not in class.html"
+    assert "<script>alert" not in page
     answer = (out / "answers/question-02.md").read_text()
-    asked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", handout.questions(lab)[1])
+    asked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", asked)
     assert answer.startswith(f"# Question 2\n\n{asked}\n\n## ada\n\n") and "42" in answer and "from m on" not in answer.partition("## ada")[2], answer
     assert answer.endswith("\nNo answer: =bob, cy, dan\n"), answer
     with open(out / "answers.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["answered"] for row in rows if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"
+        assert [row["answered"] for row in csv.DictReader(file) if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"
     assert (scratch / "sources/ada/opencl_03_grid_stride.cl").is_file(), "sources for JPlag"
     assert (scratch / "sources-base/opencl_03_grid_stride.cl").is_file(), "the stubs for JPlag"
+    assert (out / "canvas.csv").read_text().splitlines()[2:] == \
+        ["Bob,103,,bob,A,0", '"Lovelace, Ada",101,,ada,A,5', "'=1+1,102,,cy,A,0"], "canvas.csv"
+    with open(out / "rates.csv", newline="") as file:
+        rates = [row for row in csv.DictReader(file) if row["exercise"] == "repair-stride" and row["what"] == "test"]
+    assert {row["of"] for row in rates} == {"4"} and "1" in {row["submissions"] for row in rates}, rates
 
     # In another order, one at a time: the same results.
-    graded("saxpy", *reversed(everybody), "--out", scratch / "other", "--roster", roster, "--seed", "s", "--jobs", 1)
+    graded("saxpy", *reversed(everybody), "--out", scratch / "other", *common, "--jobs", 1)
     assert books(scratch / "other") == found, "the results in another order"
     for name in ("ada", "=bob", "cy", "dan"):
         assert (scratch / f"other/submissions/{name}/feedback.md").read_text() == \
             (out / f"submissions/{name}/feedback.md").read_text(), f"the feedback of {name}"
 
-    # Again: nothing is done twice. What was lost is done again; what was handed in anew as well.
+    # Again: nothing is done twice. What was lost is done again; what was handed in anew as well. A total by hand counts.
     times = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in ("ada", "=bob", "cy", "dan")}
     shutil.rmtree(out / "submissions/ada")
     made(scratch, "dan", stride=stride)
-    graded("saxpy", *everybody, "--out", out, "--roster", roster)
-    again = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in times}
-    assert {name for name in times if times[name] != again[name]} == {"ada", "dan"}, "what was done again"
-    assert (books(out)["ada"]["score"], books(out)["dan"]["score"]) == ("5", "5"), "the scores then"
+    with open(out / "gradebook.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    with open(out / "gradebook.csv", "w", newline="") as file:
+        csv.DictWriter(file, lines[0]).writerows([dict(zip(lines[0], lines[0])), *(
+            line | {"total": "4"} if line["submission"] == "cy" else line for line in lines)])
+    graded("saxpy", *everybody, "--out", out, *common)
+    assert {name for name in times if times[name] != (out / f"submissions/{name}/graded.json").stat().st_mtime_ns} == {"ada", "dan"}
+    assert [books(out)[name]["total"] for name in ("ada", "dan", "cy")] == ["5", "5", "4"], "the points then"
+    assert "'=1+1,102,,cy,A,4" in (out / "canvas.csv").read_text() and "c@b.org,4," in (out / "moodle.csv").read_text()
     roster.write_text("submission,id\nada,7\neve,9\n")
-    printed = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    printed = graded("saxpy", *everybody, "--out", out, "--roster", roster, "--export-sources", scratch / "sources").stderr
     for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
         assert words in printed, f"'{words}' is not in: {printed}"
+    assert (books(out)["ada"]["id"], books(out)["eve"]["id"], books(out)["eve"]["notes"]) == ("7", "9", "no submission"), "who is absent"
     with pytest.raises(Fault, match="holds results of lab saxpy"):
         grade.state_of(out, load(ROOT, "reduction"), "tests", False, "")
-    refused("there is no submission", scratch / "nobody", "--out", out)
     graded("saxpy", *everybody, "--out", scratch, rc=2)
-    refused("--jobs is a number", *everybody, "--out", out, "--jobs", 0)
-    graded("saxpy", *everybody, "--out", out, "--export-sources", scratch / "sources")  # made by the first run
-    assert (books(out)["ada"]["id"], books(out)["eve"]["id"], books(out)["eve"]["notes"]) == ("7", "9", "no submission"), \
-        "the roster of the run before, and who is absent"
-    refused("is not empty", *everybody, "--out", out, "--export-sources", ROOT / "cmake")
+    for told_of, *words in (("there is no submission", scratch / "nobody"), ("--jobs is a number", *everybody, "--jobs", 0),
+                            ("is not empty", *everybody, "--export-sources", ROOT / "cmake")):
+        refused(told_of, *words, "--out", out)
+    refused("--canvas needs a roster", *everybody, "--out", scratch / "none", "--canvas", "Lab 01")
+    assert not (scratch / "none").exists()
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nobody_else(scratch):
-    for name in ("ada", "=bob", "cy"):
-        (made(scratch, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    everybody, out = [made(scratch, name) for name in ("ada", "=bob", "cy")], scratch / "out"
+    for folder in everybody:
+        (folder / "answers.md").write_text("## Question 1\n\nyes\n")
     with (scratch / "cy/answers.md").open("a") as file:
         file.write(f"## zoe\n\n<img src=x> a && b\n## Question {'9' * 5000}\n")
-    everybody, out = [scratch / name for name in ("ada", "=bob", "cy")], scratch / "out"
     graded("saxpy", *everybody, "--out", out)
     assert (out / "answers/question-01.md").read_text().split("## cy")[1].splitlines()[:6] == \
         ["", "", "> yes", "> ## zoe", ">", "> &lt;img src=x> a &amp;&amp; b"], "an answer that is no section of its own"
@@ -324,21 +268,20 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     (out / "answers.csv").write_text(text)
     book = (out / "gradebook.csv").read_text()
     (out / "gradebook.csv").write_text(re.sub(r"(?m)^(cy,0,25(?:,0)*),,", r"\1,7,", book))
-    for _ in range(2):
+    points = {"ada": "3.5", "'=bob": "3", "cy": "7"}
+
+    def again(written, what):
         graded("saxpy", *everybody, "--out", out)
-        assert (out / "answers.csv").read_text() == text, "answers.csv"
-        assert {name: line["answers"] for name, line in books(out).items()} == \
-            {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook"
-    # As spreadsheets of other countries save a table.
-    for name in ("answers.csv", "gradebook.csv"):
+        assert (out / "answers.csv").read_text() == written, f"answers.csv {what}"
+        assert {name: line["answers"] for name, line in books(out).items()} == points, f"the gradebook {what}"
+
+    again(text, "of the first run after that")
+    for name in ("answers.csv", "gradebook.csv"):  # as spreadsheets of other countries save a table
         with open(out / name, newline="") as file:
             rows = list(csv.reader(file))
         with open(out / name, "w", encoding="utf-8-sig", newline="") as file:
             csv.writer(file, delimiter=";").writerows([cell.replace("1.5", "1,5") for cell in row] for row in rows)
-    graded("saxpy", *everybody, "--out", out)
-    assert (out / "answers.csv").read_text() == text.replace("1.5", '"1,5"'), "answers.csv that had semicolons"
-    assert {name: line["answers"] for name, line in books(out).items()} == {"ada": "3.5", "'=bob": "3", "cy": "7"}, \
-        "the gradebook that had semicolons"
+    again(text.replace("1.5", '"1,5"'), "that had semicolons")
     # A table that is not understood stays beside the new one, and stops nobody.
     for name, content, kept, told_of in (
             ("answers.csv", "sep=;\n" + text, "answers-unread-1.csv", "no column 'submission'"),
@@ -354,7 +297,7 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     printed = graded("saxpy", *everybody, "--out", out, rc=1).stderr
     assert printed.count("'good' for ada, question 2, is no number") == 1, printed
     (out / "answers.csv").write_text(text)
-    graded("saxpy", *everybody, "--out", out)
+    again(text, "that was mended")
 
     # Whoever is not named stays, and so do the points of somebody whose result is lost.
     shutil.rmtree(out / "submissions/=bob")
@@ -363,17 +306,14 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     assert books(out) == tables[1], "the gradebook after a run for one of three"
     assert sorted((out / "answers.csv").read_text().splitlines()) == \
         sorted(line.replace("'=bob,1,yes,3", "'=bob,1,,3") for line in tables[0].splitlines()
-               if not line.startswith("'=bob") or line.endswith("3")), \
-        "answers.csv after a run for one of three"
-    assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text(), \
-        "class.html"
+               if not line.startswith("'=bob") or line.endswith("3")), "answers.csv after a run for one of three"
+    assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text()
     shutil.rmtree(out / "submissions/ada")
     (out / "submissions/ada").write_text("no folder")
     (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
     printed = graded("saxpy", *everybody, "--out", out).stderr
     assert "ada: grading failed: " in printed and "] cy: 0 of 25" in printed, printed
-    assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], \
-        books(out)
+    assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], books(out)
 
 
 def refused(told_of, *words):
@@ -423,18 +363,17 @@ def test_rosters_are_read_whatever_program_wrote_them():
 
 
 def test_what_somebody_writes_into_the_gradebook_stays(scratch):
-    lab = load(ROOT, "saxpy")
-    head = report.gradebook_head(lab, ["id"])
+    head = report.gradebook_head(SAXPY, ["id"])
 
     def written(scores, sums, names=("ada", "bob")):
         """The gradebook after a run in which each exercise has these points."""
         book, complaints = grade.Gradebook(scratch, head, []), []
         rows = []
         for name in names:
-            result = grade.failed(lab, name, "x") | {"notes": [], "person": {"id": f"id of {name}", "submission": name}}
+            result = grade.failed(SAXPY, name, "x") | {"notes": [], "person": {"id": f"id of {name}", "submission": name}}
             for exercise in result["exercises"].values():
                 exercise["score"] = scores
-            rows.append(report.gradebook_row(lab, result | {"score": scores * 3}))
+            rows.append(report.gradebook_row(SAXPY, result | {"score": scores * 3}))
         book.write(rows, sums)
         assert not complaints
         return books(scratch)
@@ -470,17 +409,6 @@ def test_what_somebody_writes_into_the_gradebook_stays(scratch):
     assert written(1, {})["ada"]["answers"] == "7" and written(2, {})["ada"]["score"] == "6"
 
 
-def test_anna_beside_anna_zip_is_one_submission_if_both_hold_the_same(scratch):
-    lab = load(ROOT, "saxpy")
-    paths = [made(scratch, "anna", one="x"), scratch / "anna.zip"]
-    for content, files, notes in (("x", ["opencl/02_one_item.cl"], "missing"), ("y", [], "anna and anna.zip are two submissions of one name")):
-        with zipfile.ZipFile(paths[1], "w") as archive:
-            archive.writestr("opencl/02_one_item.cl", content)
-        assert grade.named(list(map(str, paths))) == {"anna": paths}
-        found = submission.read_one(lab, paths)
-        assert list(found.files) == files and notes in found.notes[0], found
-
-
 def test_what_runs_that_were_killed_left_is_removed(scratch, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     for name in ("gpulab-grading-dead", "gpulab-sandbox-dead", "gpulab-grading-alive", "gpulab-grading-young", "gpulab-other-dead"):
@@ -494,20 +422,15 @@ def test_what_runs_that_were_killed_left_is_removed(scratch, monkeypatch):
 
 
 def test_a_damaged_state_of_a_class_is_made_anew_and_a_file_of_another_program_is_not(scratch, capsys):
-    lab = load(ROOT, "saxpy")
     for number, state in enumerate(("[1]", "null", "7", "", "{", "[" * 5000, '{"lab": "saxpy"}')):
         strange, own = scratch / f"strange{number}", scratch / f"own{number}"
-        (own / "submissions/ada").mkdir(parents=True)
-        (own / "submissions/ada/graded.json").touch()
-        strange.mkdir()
-        for folder in (strange, own):
-            (folder / "state.json").write_text(state)
-        grade.state_of(own, lab, "tests", False, "")
-        assert "state.json cannot be read" in capsys.readouterr().err
-        grade.state_of(own, lab, "tests", False, "")
-        assert capsys.readouterr().err == ""
+        put(own, {"submissions/ada/graded.json": "", "state.json": state})
+        put(strange, {"state.json": state})
+        for printed in ("state.json cannot be read", ""):
+            grade.state_of(own, SAXPY, "tests", False, "")
+            assert printed in capsys.readouterr().err
         with pytest.raises(Fault, match="state.json"):
-            grade.state_of(strange, lab, "tests", False, "")
+            grade.state_of(strange, SAXPY, "tests", False, "")
 
 
 def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
@@ -522,123 +445,114 @@ def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
     (scratch / "link").symlink_to(scratch / "0", target_is_directory=True)
     for path in ("link", "link/", "link/../link"):
         refused("is a link: name what it leads to", f"{scratch}/{path}", "--out", scratch / "out")
+    # Of one name: anna/ beside anna.zip, and accents in one or in two characters. Both count if they hold the same.
     pair = [made(scratch / "nfc", "caf\u00e9", one="a"), made(scratch / "nfd", "cafe\u0301", one="b")]
     assert grade.named(list(map(str, pair))) == {"caf\u00e9": pair}
-    assert "two submissions of one name" in submission.read_one(load(ROOT, "saxpy"), pair).notes[0]
+    assert "two submissions of one name" in submission.read_one(SAXPY, pair).notes[0]
+    paths = [made(scratch, "anna", one="x"), scratch / "anna.zip"]
+    for content, files, notes in (("x", [ONE], "missing"), ("y", [], "anna and anna.zip are two submissions of one name")):
+        paths[1].write_bytes(packed({ONE: content}))
+        found = submission.read_one(SAXPY, paths)
+        assert (list(found.files), notes in found.notes[0]) == (files, True), found
 
 
 def test_nothing_that_a_student_wrote_becomes_a_formula_or_a_part_of_a_page():
     for text, cell in (("=1", "'=1"), (" =1", " '=1"), ("a;=1", "a;'=1"), ('a; "=1', 'a; "\'=1'), ("a\n@x", "a\n'@x"), ("\t-x", "\t'-x"),
                        ("x;\uff1d1", "x;'\uff1d1"), ("a - b; c = d", "a - b; c = d"), ("'=1", "'=1")):
         assert report.safe_cell(text) == cell == report.safe_cell(cell), text
-    lab = load(ROOT, "saxpy")
     evil = ["<img src=x onerror=alert(1)>", "# heading", "![x](http://evil/x.png)", "[x](javascript:alert(1))", "`</pre><b>", "&lt;i&gt;",
             "a\n\n# heading\n```\n<b>x</b>\n![x](y)", "- x", "<javascript:x>", "*x* _y_ ~~z~~", "[a]: javascript:x"]
     for text in evil:
-        tests = [Result(one.name, FAILED, 0, one.points, text, text).as_dict() for one in lab.exercises[0].tests]
-        result = grade.failed(lab, text, "x") | {"notes": [text]}
+        tests = [Result(one.name, FAILED, 0, one.points, text, text).as_dict() for one in SAXPY.exercises[0].tests]
+        result = grade.failed(SAXPY, text, "x") | {"notes": [text]}
         result["exercises"]["many-blocks"]["tests"] = tests
-        page = report.feedback(lab, result)
+        page = report.feedback(SAXPY, result)
         outside = re.sub(r"(?ms)^ *(`{3,})$.*?^ *\1$|^  Hint: .*?$", "", page)  # of blocks of code
         assert not re.search(r"(?<!\\)[<`\[\]*~]|(?m:^ *#+ heading|^- [-#]|(?<!\w)(?<!\\)_)|(?<!\\)&", outside), outside
         shown = grade.quoted(text)
         assert not re.search(r"<|\]\(|\]:", shown) and all(line.startswith(">") for line in shown.split("\n")), shown
-        assert "<b>" not in report.page(lab, [result], 1, []) and "<img" not in report.page(lab, [result], 1, [])
-        found = json.loads(report.gradescope(lab, result))
+        page = report.page(SAXPY, [result | {"person": {"<b>": f"<td>{text}<b>"}}], 1, ["<b>"])
+        assert "<b>" not in page and "<img" not in page
+        found = json.loads(report.gradescope(SAXPY, result))
         assert {found[name] for name in ("output_format", "test_output_format", "test_name_format")} == {"text"}
     assert report.markdown("opencl/02_one_item.cl is missing (1.5)") == "opencl/02_one_item.cl is missing (1.5)", "what needs no escape"
     assert grade.quoted("a[i][j] = b[k]; f(x)") == "> a[i][j] = b[k]; f(x)", "code in an answer"
 
 
+def graded_as(outcomes, message="why", score=0):
+    """A made-up result in which the tests of the first exercise have these outcomes."""
+    exercise = SAXPY.exercises[0]
+    tests = [Result(test.name, one, 0, test.points, message).as_dict() for test, one in zip(exercise.tests, outcomes)]
+    return {"name": "ada", "score": score, "max_score": SAXPY.points, "notes": [], "seconds": 1,
+            "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
+
+
 def test_feedback_names_no_input_of_a_hidden_test():
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-    told_by_program = "n = 257, float: 0.01 times the time of the rung"
+    tests = SAXPY.exercises[0].tests
+    shown = sum(one.visible for one in tests)
+    assert 0 < shown < len(tests), "the exercise needs tests of both kinds"
     for outcome in (FAILED, CRASHED, TIMED_OUT, BUILD_ERROR, NOT_GRADED):
-        tests = [Result(one.name, outcome, 0, one.points, told_by_program).as_dict() for one in exercise.tests]
-        result = {"name": "ada", "score": 0, "max_score": lab.points, "notes": [], "seconds": 1,
-                  "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
-        shown = sum(one.visible for one in exercise.tests)
-        assert 0 < shown < len(exercise.tests), "the exercise needs tests of both kinds"
-        assert report.feedback(lab, result).count("n = 257") == shown, f"inputs named: {outcome}"
-        found = report.gradescope(lab, result)
+        result = graded_as([outcome] * len(tests), "n = 257, float: 0.01 times the time of the rung")
+        assert report.feedback(SAXPY, result).count("n = 257") == shown, f"inputs named: {outcome}"
+        found = report.gradescope(SAXPY, result)
         assert found.count("n = 257") == shown, f"inputs named in results.json: {outcome}"
-        assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in exercise.tests], \
+        assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in tests], \
             "students see hidden tests before they are published"
-    assert report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), \
-        "a name that is no text"
+    assert report.feedback(SAXPY, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), "a name that is no text"
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
-    assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
-        "a time"
+    assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", "a time"
 
 
 def test_the_class_page_and_junit_say_what_became_of_each_exercise():
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-
-    def graded(score, *outcomes):
-        tests = [Result(test.name, one, 0, test.points, "why").as_dict() for test, one in zip(exercise.tests, outcomes)]
-        return {"name": "ada", "score": score, "max_score": lab.points, "notes": [], "seconds": 1,
-                "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
-
-    page = report.page(lab, [graded(score, PASSED) for score in (7, 1, 2, 9)], 5, [])
+    page = report.page(SAXPY, [graded_as([PASSED], score=score) for score in (7, 1, 2, 9)], 5, [])
     assert "4 of 5 submissions graded. Points: lowest 1, median 4.5, highest 9." in page
-    for outcomes, word in (((PASSED, FAILED), FAILED), ((FAILED, CRASHED), CRASHED), ((BUILD_ERROR, NOT_GRADED), NOT_GRADED),
-                           ((PASSED, NOT_GRADED), NOT_GRADED)):
-        assert f">0 {word}</td>" in report.page(lab, [graded(0, *outcomes)], 1, []), outcomes
-    for outcomes, left in (((NOT_GRADED, NOT_GRADED), True), ((PASSED, NOT_GRADED), False), ((UNSOLVED,), False)):
-        result = graded(0, *outcomes)
-        assert (f"Not graded, and 0 points in the tables: ada ({exercise.name})." in report.page(lab, [result], 1, [])) == left, outcomes
-        assert grade.description_of(result) == f"0 of {lab.points:g}{f', not graded: {exercise.name}' if left else ''}", outcomes
+    for outcomes, word, left in (((PASSED, FAILED), FAILED, False), ((FAILED, CRASHED), CRASHED, False),
+                                 ((BUILD_ERROR, NOT_GRADED), NOT_GRADED, False), ((PASSED, NOT_GRADED), NOT_GRADED, False),
+                                 ((NOT_GRADED, NOT_GRADED), NOT_GRADED, True), ((UNSOLVED,), UNSOLVED, False)):
+        result = graded_as(outcomes)
+        page = report.page(SAXPY, [result], 1, [])
+        assert f">0 {word}</td>" in page, outcomes
+        assert ("Not graded, and 0 points in the tables: ada (many-blocks)." in page) == left, outcomes
+        assert grade.description_of(result) == f"0 of {SAXPY.points:g}{', not graded: many-blocks' if left else ''}", outcomes
     for outcome, counts in ((FAILED, (1, 0, 0)), (UNSOLVED, (1, 0, 0)), (CRASHED, (0, 1, 0)), (TIMED_OUT, (0, 1, 0)),
                             (NOT_GRADED, (0, 0, 1)), (PASSED, (0, 0, 0))):
-        failures, errors, skipped = counts
-        assert f'tests="1" failures="{failures}" errors="{errors}" skipped="{skipped}"' in report.junit(lab, graded(0, outcome)), outcome
+        suite = xml.etree.ElementTree.fromstring(report.junit(SAXPY, graded_as([outcome])))
+        assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["1", *map(str, counts)], outcome
 
 
-def test_regrade_does_a_mended_test_again_and_keeps_the_others(scratch, saxpy):
+def test_regrade_does_a_mended_test_again_and_keeps_the_others(saxpy):
     exercise = next(one for one in saxpy.lab.exercises if one.name == "repair-stride")
     part = exercise.parts["opencl"]
     files = files_of(part, saxpy.lab.rung)
-    first = saxpy.judge(exercise, part, files, 0)
-    mended = dataclasses.replace(exercise, tests=[exercise.tests[0],
-                                                  dataclasses.replace(exercise.tests[1], points=9)])
-    marked = {one.key: dataclasses.replace(one, message="kept") for one in first}
-    second = saxpy.judge(mended, part, files, 0, marked)
-    assert [(one.message, one.score) for one in second] == [("kept", 3), ("", 9)], "results"
+    marked = {one.key: dataclasses.replace(one, message="kept") for one in saxpy.judge(exercise, part, files, 0)}
+    mended = dataclasses.replace(exercise, tests=[exercise.tests[0], dataclasses.replace(exercise.tests[1], points=9)])
+    assert [(one.message, one.score) for one in saxpy.judge(mended, part, files, 0, marked)] == [("kept", 3), ("", 9)], "results"
     marked = {key: dataclasses.replace(one, outcome=NOT_GRADED) for key, one in marked.items()}
     again = saxpy.judge(exercise, part, files, 0, marked)
     assert [(one.message, one.outcome) for one in again] == [("", PASSED)] * 2, "what had not been graded"
-    out = scratch / "out"
-    out.mkdir()
-    lab = saxpy.lab
-    grade.state_of(out / "new", lab, "tests of then", False, "")
-    with pytest.raises(Fault) as caught:
-        grade.state_of(out / "new", lab, "tests of now", False, "")
-    assert "--regrade" in str(caught.value), str(caught.value)
-    grade.state_of(out / "new", lab, "tests of now", True, "")
 
 
 @pytest.mark.usefixtures("closed_repository")
 def test_after_a_regrade_that_was_killed_a_run_without_it_does_the_rest(scratch, saxpy):
-    lab = saxpy.lab
     everybody, out = [made(scratch, name) for name in ("ada", "bob")], scratch / "regraded"
     graded("saxpy", *everybody, "--out", out)
-    state, old = json.loads((out / "state.json").read_text()), out / "submissions/bob/graded.json"
-    old.write_text(old.read_text().replace(state["tests"], "tests of then"))
-    assert "tests of then" in old.read_text(), "graded.json names no tests"
+    now = json.loads((out / "state.json").read_text())
+    (out / "state.json").write_text(json.dumps(now | {"tests": "tests of then"}))
+    assert "--regrade" in graded("saxpy", *everybody, "--out", out, rc=2).stderr
+    old = out / "submissions/bob/graded.json"
+    old.write_text(old.read_text().replace(now["tests"], "tests of then"))
+    assert grade.OLD_TESTS in graded("saxpy", everybody[0], "--out", out, "--regrade").stderr, "old results are not told"
     times = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
-    assert grade.OLD_TESTS in graded("saxpy", everybody[0], "--out", out).stderr, "old results are not told"
     assert graded("saxpy", *everybody, "--out", out).stderr.count(grade.OLD_TESTS) == 0, "old results that are told"
     assert {path for path in times if path.stat().st_mtime_ns != times[path]} == {old}, "what was done again"
-    assert json.loads(old.read_text())["tests"] == state["tests"], "the tests of the second one"
-    assert grade.description_of(grade.failed(lab, "ada", "no room")) == \
+    assert json.loads(old.read_text())["tests"] == now["tests"], "the tests of the second one"
+    assert grade.description_of(grade.failed(SAXPY, "ada", "no room")) == \
         "grading failed: no room; the same command grades it again", "what is said where grading itself failed"
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_behind(scratch):
-    stride = load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl")
+    stride = SAXPY.rung("opencl/03_grid_stride.cl")
     names = [f"s{number}" for number in range(3)]
     everybody = [str(made(scratch, name, stride=stride)) for name in names]
     out = scratch / "out"
@@ -666,24 +580,16 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
         words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(scratch / number.name), "--jobs", "2"]
         with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, text=True) as running:
-            for line in running.stderr:
-                if "/2]" in line:
-                    break
-            time.sleep(1)
-            running.send_signal(signal.SIGUSR1)
-            time.sleep(0.5)
+            next(line for line in running.stderr if "/2]" in line)
+            time.sleep(1.5)
             running.send_signal(number)
             begin = time.monotonic()
             printed = running.stderr.read()
-            threads = ("Thread 0x", "Current thread 0x", "  File ")  # what SIGUSR1 prints, with empty lines
-            assert " in all\n" in printed and " in grade\n" in printed, printed
-            printed = "".join(line + "\n" for line in printed.splitlines() if line and not line.startswith(threads))
             assert running.wait() == rc, f"{number.name}: {printed}"
         assert time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s"
         assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
         assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
-        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], \
-            "what counts as graded"
+        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], "what counts as graded"
 
 
 @pytest.mark.usefixtures("saxpy")
@@ -714,7 +620,7 @@ def test_the_zip_of_the_autograder_laid_out_as_gradescope_does_writes_results(sc
     (place / "source/repository/build/default").symlink_to(BUILD)
     (place / "submission_metadata.json").write_text(json.dumps({"created_at": "2026-11-02T10:00:00.1-07:00", "users": [{}], "assignment":
                                                                 {"due_date": "2026-11-01T09:00:00.000000-07:00"}}))
-    made(place, "submission", stride=load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl"))
+    made(place, "submission", stride=SAXPY.rung("opencl/03_grid_stride.cl"))
     subprocess.run(["bash", str(place / "source/run_autograder")], check=True,
                    env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
     found = json.loads((place / "results/results.json").read_text())
@@ -765,7 +671,7 @@ def test_what_one_submission_says_or_a_damaged_file_holds_stops_no_later_run(scr
     whole = json.loads((out / "submissions/ada/graded.json").read_text())
     for damage in ({**whole, "exercises": 7}, {**whole, "score": "x"}, {**whole, "notes": 7}, [], {}):
         (out / "submissions/ada/graded.json").write_text(json.dumps(damage))
-        assert grade.Grading.earlier(argparse.Namespace(lab=load(ROOT, "saxpy"), folder=(out / "submissions").joinpath),
+        assert grade.Grading.earlier(argparse.Namespace(lab=SAXPY, folder=(out / "submissions").joinpath),
                                      "ada") is None, damage
     graded("saxpy", *everybody, "--out", out)
     assert json.loads((out / "submissions/ada/graded.json").read_text())["score"] == 0, "a result that was damaged"

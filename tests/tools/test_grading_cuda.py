@@ -195,7 +195,6 @@ class Pretended:
         self.programs = folder / "build/bin"
         self.programs.mkdir(parents=True)
         (self.programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
-        self.values = with_tests(self.exercise, lambda one: one.name == "one block")
         self.sandbox = best(kind)
         self.trials = {}  # of the same rung, tried once
         self.in_turn = []  # for each submission that was compiled: how many held the turns for it
@@ -206,16 +205,21 @@ class Pretended:
         path.write_text(text)
         return self.sandbox.installed(path)
 
+    def tests(self, keep, **case):
+        """The first test of the exercise that is kept, with another case."""
+        wanted = with_tests(self.exercise, keep)
+        return dataclasses.replace(wanted, tests=[dataclasses.replace(wanted.tests[0], **({"cases": [{"op": "saxpy", **case}]} if case else {}))])
+
     def result(self, whole, without, rung=None, rung_without=None, wanted=None):
         """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
-        wanted = wanted or self.values
+        wanted = wanted or self.tests(lambda one: one.name == "one block")
         part = wanted.parts["cuda"]
         judge = Judge(self.lab, self.folder / "build", self.sandbox, b"secret of the tests")
         judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
         judge.worker_program = lambda part: rung or self.worker(True)
         judge.rung_without_kernels = lambda part: rung_without or self.worker(False)
         judge.trials = self.trials.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
-        judge.case_seconds = 4
+        judge.case_seconds = judge.test_seconds = 4
         def build(*_):
             self.in_turn.append(judge.turns.shared)
             return cuda.Programs(whole, without, self.folder / "none")
@@ -227,38 +231,39 @@ class Pretended:
 
 def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(scratch, monkeypatch):
     pretended = Pretended(scratch, monkeypatch)
-    lab, exercise, programs, values = pretended.lab, pretended.exercise, pretended.programs, pretended.values
-    worker, result, sandbox = pretended.worker, pretended.result, pretended.sandbox
-
+    worker, result = pretended.worker, pretended.result
+    of_values, fast = (lambda one: one.name == "one block"), pretended.tests(lambda one: one.check == "speed", n=1000)
+    larger, often, none, some = (pretended.tests(of_values, **case) for case in (
+        {"n": 1000}, {"n": 9, "repeats": 3}, {"n": 0}, {"n": [0, 5]}))
+    right, wrong, idle, most = worker(True), worker(False), worker(True, 0), worker("but one in eight")
     try:
-        no_library = f"{NOT_COUNTED}: GPU Labs was built without CUPTI"
-        assert result(worker(True), worker(False)) == (PASSED, 1, no_library), "without the library"
-        assert result(worker(True, 0), worker(True)) == ("failed", 0, NOT_ITS_KERNELS), \
-            "on the CPU, without the library"
-        (programs / LIBRARY).write_text("the workers of this test count by themselves")
-        assert result(worker(True), worker(False)) == (PASSED, 1, ""), "one that uses its kernels"
-        assert result(worker(True), worker("late")) == (PASSED, 1, ""), "one that waits for its kernels"
-        assert result(worker(True), worker(None)) == (PASSED, 1, ""), "one that ends without its kernels"
-        assert result(worker(True, 0), worker(False)) == ("failed", 0, NO_KERNEL), "one without kernels"
-        assert result(worker(True), worker(True)) == ("failed", 0, NOT_ITS_KERNELS), "one with an empty kernel"
-        assert result(worker(True, forges=True), worker(False)) == ("failed", 0, CUT_OFF), "one that forges the count"
-        assert result(worker(False), worker(False))[2] not in ("", *ELSEWHERE), "one that is wrong is told why"
-        assert result(worker(True, 0), worker(True), rung_without=worker(True)) == (PASSED, 1, ""), \
-            "where the rung needs no kernel either"
+        assert result(right, wrong) == (PASSED, 1, f"{NOT_COUNTED}: GPU Labs was built without CUPTI")
+        assert result(idle, right) == (FAILED, 0, NOT_ITS_KERNELS), "on the CPU, without the library"
+        (pretended.programs / LIBRARY).write_text("the workers of this test count by themselves")
         counted = f"{NOT_COUNTED}: CUPTI reports error 15"
-        assert result(worker(True, 0), worker(False), rung=worker(True, 0, 15)) == (PASSED, 1, counted), \
-            "without a right to count"
-        counted = f"{NOT_COUNTED}: CUPTI does not see the kernels of the rung"
-        assert result(worker(True, 0), worker(False), rung=worker(True, 0)) == (PASSED, 1, counted), \
-            "where CUPTI sees nothing"
-        none = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": [0, 5]}])])
-        assert result(worker(True, 0), worker(False), wanted=none) == ("failed", 0, NO_KERNEL), "n = 0 and another"
-        none.tests[0].cases[0]["n"] = 0
-        assert result(worker(True, 0), worker(False), wanted=none) == (PASSED, 1, ""), "n = 0, which needs no kernel"
-        fast = with_tests(exercise, lambda one: one.check == "speed")
-        fast = dataclasses.replace(fast, tests=[dataclasses.replace(fast.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
-        assert result(worker(True), worker(True), wanted=fast) == ("failed", 0, NOT_ITS_KERNELS), \
-            "as fast, but on the CPU"
+        for what, whole, without, told_of, more in (
+                ("one that uses its kernels", right, wrong, "", {}),
+                ("one that waits for its kernels", right, worker("late"), "", {}),
+                ("one that ends without its kernels", right, worker(None), "", {}),
+                ("one without kernels", idle, wrong, NO_KERNEL, {}),
+                ("one with an empty kernel", right, right, NOT_ITS_KERNELS, {}),
+                ("one that forges the count", worker(True, forges=True), wrong, CUT_OFF, {}),
+                ("where the rung needs no kernel either", idle, right, "", {"rung_without": right}),
+                ("without a right to count", idle, wrong, counted, {"rung": worker(True, 0, 15)}),
+                ("where CUPTI sees nothing", idle, wrong, f"{NOT_COUNTED}: CUPTI does not see the kernels of the rung", {"rung": idle}),
+                ("n = 0 and another", idle, wrong, NO_KERNEL, {"wanted": some}), ("n = 0 alone", idle, wrong, "", {"wanted": none}),
+                ("as fast, but on the CPU", right, right, NOT_ITS_KERNELS, {"wanted": fast}),
+                ("all but one, rounded", right, worker("rounded"), MOSTLY_ELSEWHERE, {"wanted": larger}),
+                ("most of few numbers", right, most, MOSTLY_ELSEWHERE, {}),
+                ("a few numbers by chance", right, worker("a few"), "", {"wanted": larger}),
+                ("numbers that the rung leaves in place, too", right, most, "", {"rung_without": most, "wanted": larger}),
+                ("one run of three", right, wrong, TOO_FEW, {"rung": worker(True, 3), "wanted": often}),
+                ("three runs", worker(True, 3), wrong, "", {"rung": worker(True, 3), "wanted": often})):
+            lost = told_of in ELSEWHERE
+            assert result(whole, without, **more) == (FAILED if lost else PASSED, 0 if lost else 1, told_of), what
+        assert result(wrong, wrong)[2] not in ("", *ELSEWHERE), "one that is wrong is told why"
+        assert result(worker("no device"), wrong)[:2] == (FAILED, 0), "one that pretends that there is no GPU"
+        assert result(worker("no device"), wrong, rung=worker("no device"))[:2] == (NOT_GRADED, 0), "where there is none"
         alive = []
 
         class Noted(judging.Worker):
@@ -267,42 +272,18 @@ def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(
                 alive.append(self)
                 assert all(one.how for one in alive[:-1]), "another worker runs while one is timed"
 
-        ordinary = judging.Worker
         monkeypatch.setattr(judging, "Worker", Noted)
-        assert result(worker(True), worker(False), wanted=fast)[:2] == (PASSED, 1), "as fast"
-        monkeypatch.setattr(judging, "Worker", ordinary)
+        assert result(right, wrong, wanted=fast)[:2] == (PASSED, 1), "as fast"
         assert len(alive) >= 3, "the rung, the submission, and the submission without kernels"
         assert set(pretended.in_turn) == {1}, "compilers that run in a turn, so that they disturb no measurement"
-
-        # Some of the numbers are right without kernels.
-        larger = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
-        assert result(worker(True), worker("rounded"), wanted=larger) == ("failed", 0, MOSTLY_ELSEWHERE), \
-            "all but one, rounded"
-        assert result(worker(True), worker("but one in eight")) == ("failed", 0, MOSTLY_ELSEWHERE), \
-            "most of few numbers"
-        assert result(worker(True), worker("a few"), wanted=larger) == (PASSED, 1, ""), "a few numbers by chance"
-        assert result(worker(True), worker("but one in eight"), rung_without=worker("but one in eight"), wanted=larger) == \
-            (PASSED, 1, ""), \
-            "numbers that the rung leaves in place, too"
-        often = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 9, "repeats": 3}])])
-        assert result(worker(True, 1), worker(False), rung=worker(True, 3), wanted=often) == ("failed", 0, TOO_FEW), \
-            "one run of three"
-        assert result(worker(True, 3), worker(False), rung=worker(True, 3), wanted=often) == (PASSED, 1, ""), \
-            "three runs"
-
-        assert result(worker("no device"), worker(False))[:2] == (FAILED, 0), "one that pretends that there is no GPU"
-        assert result(worker("no device"), worker(False), rung=worker("no device"))[:2] == (NOT_GRADED, 0), \
-            "where there is none"
-
-        hidden = {"visible": False, "hint": "Look again."}
-        for message in ELSEWHERE:
-            assert report.shown_to_student(hidden, {"outcome": "failed", "message": message}) == \
-                f"not counted: {message}", "what the student reads"
-        one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
-        assert any(counted in cell for cell in report.gradebook_row(lab, one).values()), "the gradebook does not say that launches were not counted"
-        assert "Launches were not counted: CUPTI" in report.page(lab, [one], 1, []), "the page does not say it"
     finally:
-        sandbox.close()
+        pretended.sandbox.close()
+    for message in ELSEWHERE:
+        assert report.shown_to_student({"visible": False, "hint": "Look again."}, {"outcome": "failed", "message": message}) == \
+            f"not counted: {message}", "what the student reads"
+    one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
+    assert any(counted in cell for cell in report.gradebook_row(pretended.lab, one).values()), "the gradebook does not say it"
+    assert "Launches were not counted: CUPTI" in report.page(pretended.lab, [one], 1, []), "the page does not say it"
 
 
 SANITIZER = """#!/usr/bin/python3
@@ -341,12 +322,12 @@ def test_what_compute_sanitizer_says_counts_and_what_the_program_puts_in_place_o
         assert result(folder_there)[0] == CRASHED, "a folder in place of the log"
     finally:
         pretended.sandbox.close()
-    for findings, clean in (("ERROR SUMMARY: 0 errors", True), ("ERROR SUMMARY: 10 errors", False), ("", False),
-                            ("ERROR SUMMARY: 1 error\nERROR SUMMARY: 0 errors", False)):
-        assert is_clean(["compute-sanitizer", "--tool", "memcheck"], findings) == clean, findings
-    for count, clean in ((0, True), (1, False), (10, False), (100, False)):
-        found = f"RACECHECK SUMMARY: {count} hazard{'s' * (count != 1)} displayed (0 errors, 0 warnings)"
-        assert is_clean(["compute-sanitizer", "--tool", "racecheck"], found) == clean, found
+    for tool, findings, clean in (
+            ("memcheck", "ERROR SUMMARY: 0 errors", True), ("memcheck", "ERROR SUMMARY: 10 errors", False), ("memcheck", "", False),
+            ("memcheck", "ERROR SUMMARY: 1 error\nERROR SUMMARY: 0 errors", False),
+            *(("racecheck", f"RACECHECK SUMMARY: {count} hazard{'s' * (count != 1)} displayed (0 errors, 0 warnings)", count == 0)
+              for count in (0, 1, 10, 100))):
+        assert is_clean(["compute-sanitizer", "--tool", tool], findings) == clean, findings
     assert is_clean(["oclgrind"], ""), "nothing in the log of oclgrind"
     (scratch / "secret").write_text("the seed")
     (scratch / "link").symlink_to(scratch / "secret")
@@ -378,7 +359,7 @@ def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(s
     assert message("exec sleep 60", 0.5) == "the compiler did not end in time", "one that does not end"
     assert message("exec >&- 2>&-; exec sleep 60", 0.5) == "the compiler did not end in time", \
         "one that says nothing more"
-    assert message("echo out; echo wrong >&2; exit 3") == "wrong\nout\n", "an ordinary error"
+    assert message("echo out; echo wrong >&2; exit 3") == "out\nwrong\n", "an ordinary error"
     assert message("echo warning >&2") == "", "a warning"
 
 

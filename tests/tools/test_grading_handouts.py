@@ -1,8 +1,6 @@
 """Hand-outs: what is in them, how students work with them, and the marks that they are made from."""
 
-import contextlib
 import dataclasses
-import io
 import os
 import re
 import resource
@@ -13,7 +11,7 @@ import threading
 import zipfile
 
 import pytest
-from grading_support import BUILD, ROOT, command, hand_out_of, leaks, tree_of
+from grading_support import BUILD, ROOT, VARIABLES, command, hand_out_of, handed_out, leaks, tree_of
 
 from grading import handout, marks, student
 from grading.exercises import folders, load
@@ -56,41 +54,36 @@ def test_a_withheld_rung_keeps_its_opening_comment(hand_out_of):
     assert rungs >= 3, "withheld rungs"
 
 
-def test_a_full_folder_and_an_unknown_lab_are_refused_in_one_line(scratch):
+def refused(*words, root=ROOT, limit=None):
+    """The line in which a command that writes a folder or a file refuses to."""
+    ran = subprocess.run([sys.executable, "-m", "grading", root, *words], env=VARIABLES, capture_output=True, text=True, check=False,
+                         preexec_fn=limit)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), f"{words}: {ran.stderr}"
+    return ran.stderr
+
+
+def test_what_cannot_be_made_is_refused_in_one_line_and_leaves_nothing(scratch):
     (scratch / "full").mkdir()
     (scratch / "full/file").write_text("mine")
-    for words, told_of in ((["saxpy", str(scratch / "full")], "not empty"), (["nothing", str(scratch / "new")], "saxpy"),
-                           (["--all", "saxpy", str(scratch / "new")], "--all"), ([str(scratch / "new")], "one lab"), ([], "DIR"),
-                           (["--bogus"], "DIR"), (["saxpy", str(scratch / "full/file/new")], "full/file/new")):
-        ran = command("handout", *words, rc=2)
-        assert ran.stderr.count("\n") == 1, f"{words}: {ran.stderr}"
-        assert told_of in ran.stderr, f"{words}: {ran.stderr}"
-    for words, told_of in ((["saxpy", scratch / "none/a.zip"], "none"), (["saxpy", scratch / "full/file"], "exists"),
-                           (["saxpy", scratch / "full/a.tar"], ".zip")):
-        ran = command("package-autograder", *words, rc=2)
-        assert ran.stderr.count("\n") == 1, f"{words}: {ran.stderr}"
-        assert told_of in ran.stderr, f"{words}: {ran.stderr}"
-    assert os.listdir(scratch) == ["full"], "what it left behind"
-    assert os.listdir(scratch / "full") == ["file"], "the full folder"
+    for words, told_of in ((["handout", "saxpy", scratch / "full"], "not empty"), (["handout", "nothing", scratch / "new"], "saxpy"),
+                           (["handout", "--all", "saxpy", scratch / "new"], "--all"), (["handout", scratch / "new"], "one lab"),
+                           (["handout"], "DIR"), (["handout", "--bogus"], "DIR"),
+                           (["handout", "saxpy", scratch / "full/file/new"], "full/file/new"),
+                           (["package-autograder", "saxpy", scratch / "none/a.zip"], "none"),
+                           (["package-autograder", "saxpy", scratch / "full/file"], "exists"),
+                           (["package-autograder", "saxpy", scratch / "full/a.tar"], ".zip")):
+        assert told_of in refused(*words), words
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for command_name, name in (("handout", "out"), ("package-classroom", "out"), ("package-autograder", "a.zip")):
+        printed = refused(command_name, "saxpy", scratch / name, limit=limit)
+        assert name in printed and "large" in printed, printed
+    assert (os.listdir(scratch), os.listdir(scratch / "full")) == (["full"], ["file"]), "what it left behind"
     copied = scratch / "copied"  # a folder in which a hand-out would contain itself
     for name in ("cmake", "common", "labs", "tools", "tests/mistakes"):
         shutil.copytree(ROOT / name, copied / name)
     for command_name in ("handout", "package-classroom"):
         for name in ("cmake/new", "common/src/new", "labs/01_saxpy/new"):
-            ran = subprocess.run([sys.executable, "-m", "grading", copied, command_name, "saxpy", copied / name],
-                                 env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
-            assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), f"{name}: {ran.stderr}"
-            assert "elsewhere" in ran.stderr and not (copied / name).exists(), f"{name}: {ran.stderr}"
-
-
-def test_what_cannot_be_written_to_its_end_leaves_nothing_and_one_line_names_it(scratch):
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-    for command_name, name in (("handout", "out"), ("package-classroom", "out"), ("package-autograder", "a.zip")):
-        ran = subprocess.run([sys.executable, "-m", "grading", ROOT, command_name, "saxpy", scratch / name], preexec_fn=limit,
-                             env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
-        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), f"{command_name}: {ran.stderr}"
-        assert name in ran.stderr and "large" in ran.stderr, f"{command_name}: {ran.stderr}"
-        assert os.listdir(scratch) == [], f"what {command_name} left behind"
+            assert "elsewhere" in refused(command_name, "saxpy", copied / name, root=copied) and not (copied / name).exists(), name
     (scratch / "empty").mkdir()
     place = (scratch / "empty").stat().st_ino
     assert handout.main(ROOT, ["saxpy", str(scratch / "empty")]) == 0, "a hand-out in an empty folder"
@@ -98,82 +91,64 @@ def test_what_cannot_be_written_to_its_end_leaves_nothing_and_one_line_names_it(
     assert (scratch / "empty/README.md").is_file() and not list((scratch / "empty").glob(".lab*")), "an empty folder"
 
 
-def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_values_and_hint(scratch, monkeypatch):
-    target = scratch / "out"
-    handout.main(ROOT, ["saxpy", str(target)])
-    (target / "build").mkdir()
-    (target / "build/default").symlink_to(BUILD)  # as if it had been built there
+def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_values_and_hint(scratch, monkeypatch, capsys):
+    target = handed_out(scratch, "saxpy", monkeypatch)
     lab = load(ROOT, "saxpy")
     judge = Judge(lab, BUILD, Sandbox("none", scratch), b"")
-    if not judge.devices["opencl"]["names"]:
-        pytest.skip("no OpenCL device")
-    if not judge.plugin[0]:
-        pytest.skip(judge.plugin[1])
-    monkeypatch.setattr(student, "built", lambda root, targets: "")
+    if not judge.devices["opencl"]["names"] or not judge.plugin[0]:
+        pytest.skip(judge.plugin[1] or "no OpenCL device")
     files = target / "labs/01_saxpy/opencl"
     (files / "02_one_item.cl").write_text(lab.rung("opencl/02_one_item.cl"))
     (files / "03_grid_stride.cl").write_text(lab.stub("opencl/03_grid_stride.cl") + "// read\n")
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        assert student.main([str(target), "test"]) == 1, "exit code with something wrong"
-    for words in ("right  many-blocks in opencl", "unsolved  distances in opencl", "wrong  repair-stride in opencl",
-                  "element 0, expected ", ", got ", "Hint: The message names the first wrong element."):
-        assert words in printed.getvalue(), f"'{words}' is not in: {printed.getvalue()}"
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        assert student.main([str(target), "test", "many-blocks"]) == 0, "exit code with nothing wrong"
-        assert student.main([str(target), "test", "distances"]) == 1, "exit code with something unsolved"
-        monkeypatch.setenv("GITHUB_ACTIONS", "true")
-        assert student.main([str(target), "test", "many-blocks", "distances"]) == 1
-        student.main([str(target), "zip"])
-    for words in ("4.5 of 4.5 points in the tests that you can see\n", "0 of 4 points in the tests that you can see\n", "::notice title=Autograding complete::Points 4.5/8.5\n",
-                  '::notice title=Autograding report::{"totalPoints": 4.5, "maxPoints": 8.5}\n'):
-        assert printed.getvalue().count(words) == 1, f"'{words}' is not in: {printed.getvalue()}"
-    names = zipfile.ZipFile(target / "hand-in.zip").namelist()
-    assert len(names) == 7, f"files in {names}"
-    assert read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode() == \
-        lab.rung("opencl/02_one_item.cl"), "what was packed"
+
+    def printed(rc, *words):
+        assert student.main([str(target), *words]) == rc, words
+        return capsys.readouterr().out
+
+    def has(text, *words):
+        assert not [word for word in words if word not in text], text
+
+    capsys.readouterr()
+    has(printed(1, "test"), "right  many-blocks in opencl", "unsolved  distances in opencl", "wrong  repair-stride in opencl",
+        "element 0, expected ", ", got ", "Hint: The message names the first wrong element.")
+    has(printed(0, "test", "many-blocks"), "4.5 of 4.5 points in the tests that you can see\n")
+    has(printed(1, "test", "distances"), "0 of 4 points in the tests that you can see\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    has(printed(1, "test", "many-blocks", "distances"), "::notice title=Autograding complete::Points 4.5/8.5\n",
+        '::notice title=Autograding report::{"totalPoints": 4.5, "maxPoints": 8.5}\n')
+    printed(0, "zip")
+    assert len(zipfile.ZipFile(target / "hand-in.zip").namelist()) == 7
+    assert read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode() == lab.rung("opencl/02_one_item.cl"), "what was packed"
     results = [Result("sizes", PASSED, 2, 2), Result("races", NOT_GRADED, 0, 1, "oclgrind is not installed"),
                Result("time", FAILED, 1.5, 3, "2.00 times the time of the rung")]
     exercise = lab.exercises[0]
     exercise = dataclasses.replace(exercise, tests=[dataclasses.replace(exercise.tests[0], name=one.test) for one in results])
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        student.show(exercise, exercise.parts["opencl"], "wrong", results, "")
-    for words in ("not tested  races (0 of 1)", "wrong  time (1.5 of 3)"):
-        assert words in printed.getvalue(), f"'{words}' is not in: {printed.getvalue()}"
-    with pytest.raises(Fault) as caught:
+    student.show(exercise, exercise.parts["opencl"], "wrong", results, "")
+    has(capsys.readouterr().out, "not tested  races (0 of 1)", "wrong  time (1.5 of 3)")
+    with pytest.raises(Fault, match="many-blocks"):
         student.main([str(target), "test", "nothing"])
-    assert "many-blocks" in str(caught.value), str(caught.value)
 
 
-def test_a_file_that_is_saved_while_the_first_test_runs_is_tested_again(scratch, monkeypatch):
+def test_lab_watch_tests_what_was_saved_also_while_the_first_test_runs(scratch, monkeypatch):
     target = scratch / "out"
     handout.main(ROOT, ["saxpy", str(target)])
-    file, seen = target / "labs/01_saxpy/opencl/02_one_item.cl", []
-
-    def test(root, names):
-        seen.append(names)
-        if len(seen) == 1:
-            os.utime(file, (1, 1))
-
-    monkeypatch.setattr(student, "test", test)
-    student.watch(target, [], rounds=1)
-    assert seen == [[], ["many-blocks"]], "what was tested"
-
-
-def test_lab_watch_tests_again_the_exercise_whose_file_was_saved(scratch, monkeypatch):
-    target = scratch / "out"
-    handout.main(ROOT, ["saxpy", str(target)])
-    seen = []
-    monkeypatch.setattr(student, "test", lambda root, names: seen.append(names))
     file = target / "labs/01_saxpy/opencl/02_one_item.cl"
-    threading.Timer(0.5, lambda: (file.write_text("new"), os.utime(file, (1, 1)))).start()
-    student.watch(target, [], rounds=1)
-    assert seen == [[], ["many-blocks"]], "what was tested"
+    for at_once in (True, False):
+        seen = []
+
+        def test(root, names):
+            seen.append(names)
+            if len(seen) == 1 and at_once:
+                os.utime(file, (1, 1))
+
+        monkeypatch.setattr(student, "test", test)
+        if not at_once:
+            threading.Timer(0.5, lambda: (file.write_text("new"), os.utime(file, (2, 2)))).start()
+        student.watch(target, [], rounds=1)
+        assert seen == [[], ["many-blocks"]], "what was tested"
 
 
-def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch):
+def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch, capsys):
     checkout, plain = scratch / "checkout", scratch / "plain"
     for root in (checkout, plain):
         (root / "labs/01/cuda").mkdir(parents=True)
@@ -181,12 +156,9 @@ def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch):
             (root / name).write_text(name)
     for words in (["init", "--quiet"], ["add", "labs/01/README.md", "labs/01/cuda/rung.cu"]):
         subprocess.run(["git", "-C", str(checkout), *words], check=True)
-    printed = io.StringIO()
-    with contextlib.redirect_stderr(printed):
-        handout.copy_tree(checkout, checkout / "labs", scratch / "one")
+    handout.copy_tree(checkout, checkout / "labs", scratch / "one")
     assert sorted(tree_of(scratch / "one")) == ["01/README.md", "01/cuda/rung.cu"], "the copy of a checkout"
-    assert sorted(line.split(": ")[1] for line in printed.getvalue().splitlines()) == \
-        ["labs/01/cuda/notes.txt", "labs/01/solution.cu"], "what is named"
+    assert sorted(line.split(": ")[1] for line in capsys.readouterr().err.splitlines()) == ["labs/01/cuda/notes.txt", "labs/01/solution.cu"]
     handout.copy_tree(plain, plain / "labs", scratch / "two")
     assert len(tree_of(scratch / "two")) == 4, "files of a folder that is no checkout"
 

@@ -10,8 +10,8 @@ import time
 
 import pytest
 from grading_kept import Kept
-from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, judge_of, saxpy, told, why_not_compiled,
-                             with_tests)
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, hidden_races, judge_of, results_of, saxpy, told,
+                             why_not_compiled, with_tests)
 
 from grading import judge as judging, report
 from grading.exercises import load
@@ -45,13 +45,11 @@ def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of
     if not HAS_OCLGRIND:
         pytest.skip("oclgrind is not installed")
     with judge_of("reduction") as judge:
-        tree = next(one for one in judge.lab.exercises if one.name == "tree")
-        part = tree.parts["opencl"]
-        rung = judge.lab.rung(part.files[0])
+        rung = judge.lab.rung("opencl/02_tree_sequential.cl")
         racy = rung.replace("barrier(CLK_LOCAL_MEM_FENCE);", "")
         text = f"#if defined(__SPIR__) || defined(__SPIR64__) || !defined(__x86_64__)\n{rung}\n#else\n{racy}\n#endif\n"
-        [one] = judge.judge(with_tests(tree, lambda one: one.check == "races" and not one.visible), part, {part.files[0]: text.encode()}, 0)
-        assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
+        for one in results_of(judge, "tree", text=text, tests=lambda one: hidden_races(one) or one.check == "cost" and judge.plugin[0]):
+            assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
 
 
 HOSTILE = """
@@ -115,18 +113,14 @@ def test_a_size_under_a_tool_is_chosen_by_chance_for_each_class(saxpy):
 
 
 def test_what_a_program_prints_and_lines_of_solutions_do_not_reach_the_student(saxpy):
-    exercise = saxpy.lab.exercises[0]
-    part = exercise.parts["opencl"]
     secret = sorted(saxpy.answers)[0]
     message = f"file.hpp:3: error:\n    {secret}\n    ^"
     assert secret not in saxpy.redacted(message, {}) and "error:" in saxpy.redacted(message, {}), \
         "a line of a solution is shown"
     assert saxpy.redacted(message, {"mine.cl": f"x {secret[:8]} {secret[8:]}\n"}) == message, \
         "a line that the student wrote"
-    text = ((TAMPERING / "syscalls.txt").read_text() + "kernel void saxpy(float k, global const float* a, "
-            "global const float* b, global float* c, ulong n) { char w[] = \"found: a line\"; call(1, 2, (long)w, 13); "
-            "call(231, 1, 0, 0); }")
-    results = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.encode()}, 0)
+    text = (TAMPERING / "syscalls.txt").read_text() + 'KERNEL { char w[] = "found: a line"; call(1, 2, (long)w, 13); call(231, 1, 0, 0); }'
+    results = results_of(saxpy, "many-blocks", text=text, tests=lambda one: one.name == "one block")
     if why_not_compiled(results):
         pytest.skip(why_not_compiled(results))
     assert "found" not in results[0].message + results[0].public, f"what was printed is shown: {results[0].message}"
@@ -135,9 +129,7 @@ def test_what_a_program_prints_and_lines_of_solutions_do_not_reach_the_student(s
 
 def test_when_the_time_of_an_exercise_is_used_up_the_rest_of_its_tests_is_timed_out(saxpy):
     saxpy.exercise_seconds = 0.0001
-    exercise = with_tests(saxpy.lab.exercises[0], lambda one: one.check == "values")
-    part = exercise.parts["opencl"]
-    results = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
+    results = results_of(saxpy, "many-blocks", tests=lambda one: one.check == "values")
     assert {one.outcome for one in results} == {TIMED_OUT}, told(results)
     assert results[-1].message == judging.OUT_OF_TIME, "what is told"
 
@@ -167,7 +159,7 @@ for takes, most in ((0.6, 0.7), (1.9, 1.6)):
     worker = Worker(sandbox, process, 0, [Path(sys.argv[1])])
     worker.ask(b"", 10)  # it has started
     print("asks", flush=True)
-    print(worker.ask(b"", most)[0] == b"", flush=True)
+    print(worker.ask(b"", most) == b"", flush=True)
     worker.end()
 """
 
@@ -185,22 +177,16 @@ def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_coun
 
 
 def test_where_only_values_are_wrong_tests_of_races_and_speed_say_so_and_a_nul_byte_is_named(saxpy):
-    exercise = saxpy.lab.exercises[0]
-    part = exercise.parts["opencl"]
-    rung = saxpy.lab.rung(part.files[0]).encode()
-    [nul] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: rung + b"\n\0"}, 0)
+    [nul] = results_of(saxpy, "many-blocks", text=saxpy.lab.rung("opencl/02_one_item.cl") + "\n\0", tests=lambda one: one.name == "one block")
     assert (nul.outcome, nul.message) == (BUILD_ERROR, "opencl/02_one_item.cl, line 10, holds a NUL byte: it is no text file"), nul
-    [one] = saxpy.judge(with_tests(exercise, lambda one: one.check == "speed"), part, {part.files[0]: rung.replace(b"k * a[i]", b"a[i]")}, 0)
-    message = report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())
-    assert message == "wrong: a kernel that gives wrong answers is not timed: see the other tests" and "expected " in one.message, told([one])
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
-    races = with_tests(exercise, lambda one: one.check == "races" and not one.visible)
-    for old, new, message in ((b"k * a[i]", b"a[i]", "wrong: the tool found nothing, but values are wrong: see the other tests"),
-                           (b"i < n", b"i <= n", "wrong\nHint: hint")):
-        assert old in rung
-        [one] = saxpy.judge(races, part, {part.files[0]: rung.replace(old, new)}, 0)
-        assert (one.outcome, report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, message), told([one])
+    for old, new, tests, message in (
+            ("k * a[i]", "a[i]", lambda one: one.check == "speed", "wrong: a kernel that gives wrong answers is not timed: see the other tests"),
+            ("k * a[i]", "a[i]", hidden_races, "wrong: the tool found nothing, but values are wrong: see the other tests"),
+            ("i < n", "i <= n", hidden_races, "wrong\nHint: hint")):
+        if tests is not hidden_races or HAS_OCLGRIND:
+            [one] = results_of(saxpy, "many-blocks", (old, new), tests=tests)
+            assert (one.outcome, report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, message), told([one])
+            assert "not timed" not in message or "expected " in one.message, told([one])
 
 
 def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor():
@@ -217,18 +203,16 @@ def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor
 
 
 def test_a_time_that_is_long_once_is_measured_again(saxpy, monkeypatch):
-    part = saxpy.lab.exercises[0].parts["opencl"]
-    exercise = with_tests(saxpy.lab.exercises[0], lambda one: one.check == "speed")
     for ratios, score, tries in (([3.4, 1.0], 1, 2), ([1.0], 1, 1), ([3.4, 3.3], 0.52, 2), ([2.0] * 9 + [1.1], 1, 10)):
         left = list(ratios)
 
-        def timed(self, program, kernels, cases, slot, seconds, left=left):
+        def timed(self, program, kernels, cases, slot, left=left):
             return [], [1.0 if slot != self.slot else left.pop(0)] * len(cases), None
 
         with monkeypatch.context() as patched:
             patched.setattr(judging.Run, "timed", timed)
             patched.setattr(judging.Run, "judged", lambda *_: None)
-            [one] = saxpy.judge(exercise, part, {part.files[0]: saxpy.lab.rung(part.files[0]).encode()}, 0)
+            [one] = results_of(saxpy, "many-blocks", tests=lambda one: one.check == "speed")
         assert (one.score, len(ratios) - len(left)) == (score, tries), told([one])
 
 
@@ -238,35 +222,35 @@ def test_a_verdict_that_is_kept_is_due_again_when_the_submission_its_test_or_its
     own = files_of(part, saxpy.lab.rung)
     monkeypatch.delenv("GPULAB_MISTAKES", raising=False)
 
-    def kept(name="loses opencl a", of=exercise, files=own):
-        return Kept(saxpy, {name: (of, part, files)}, scratch)
+    def kept(*names, of=exercise, files=own):
+        return Kept(saxpy, {f"loses opencl {name}": (of, part, files) for name in names or ["a"]}, scratch)
 
     def judged(one, verdict="rejected"):
         graded = []
         all_of = one.judged_by(lambda name: graded.append(name) or (verdict, "a test"))
-        return graded, all_of
+        assert len(all_of) == len(one.keys)
+        return graded
 
-    assert judged(kept()) == (["loses opencl a"], {"loses opencl a": "rejected"})
-    assert "loses opencl a" in kept().known
-    several = {f"loses opencl {name}": (exercise, part, own) for name in ("a", *range(399))}
-    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "1")
-    assert len(judged(Kept(saxpy, several, scratch))[0]) in (399, 400), "all but one are due"
-    again = judged(Kept(saxpy, several, scratch))[0]
-    assert 10 <= len(again) <= 30 and judged(Kept(saxpy, several, scratch))[0] == again, "one in twenty"
-    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "2")
-    assert judged(Kept(saxpy, several, scratch))[0] != again
-    monkeypatch.setenv("GPULAB_MISTAKES", "all")
-    assert len(judged(Kept(saxpy, several, scratch))[0]) == 400
-    monkeypatch.delenv("GPULAB_MISTAKES")
-    commented = {file: b"// mine\n" + text for file, text in own.items()}
-    assert kept(files=commented).known, "a comment makes nothing due"
+    def lines():
+        return [line.split("\t")[0] for line in (scratch / "grading_saxpy.txt").read_text().splitlines()]
+
+    assert judged(kept()) == ["loses opencl a"] == list(kept().known)
+    assert kept(files={file: b"// mine\n" + text for file, text in own.items()}).known, "a comment makes nothing due"
     for other in (kept(files={file: text + b"int a;" for file, text in own.items()}),
-                  kept(of=with_tests(exercise, lambda one: one.visible)), kept(name="loses opencl z")):
+                  kept(of=with_tests(exercise, lambda one: one.visible)), kept("z")):
         assert not other.known
+    several = ("a", *range(399))
+    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "1")
+    assert len(judged(kept(*several))) in (399, 400), "all but one are due"
+    again = judged(kept(*several))
+    assert 10 <= len(again) <= 30 and judged(kept(*several)) == again, "one in twenty"
+    monkeypatch.setenv("GPULAB_MISTAKES_SEED", "2")
+    assert judged(kept(*several)) != again
     monkeypatch.setenv("GPULAB_MISTAKES", "all")
+    assert len(judged(kept(*several))) == 400
     with pytest.raises(AssertionError, match="loses opencl a: accepted; grading_saxpy.txt has rejected"):
         judged(kept(), "accepted")
     judged(kept())
-    assert len((scratch / "grading_saxpy.txt").read_text().splitlines()) == 400, "nothing was due, so nothing is written"
-    judged(kept(name="loses opencl z"))
-    assert [line.split("\t")[0] for line in (scratch / "grading_saxpy.txt").read_text().splitlines()] == ["loses opencl z"], "lines that go"
+    assert len(lines()) == 400, "nothing was due, so nothing is written"
+    judged(kept("z"))
+    assert lines() == ["loses opencl z"], "lines that go"

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from grading_kept import Kept
-from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, judge, lab, leaks,
+from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, handed_out, judge, lab, leaks,
                              told, tree_of, with_tests)
 
 from grading import behaves, cuda, handout, marks, student
@@ -150,12 +150,9 @@ def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scr
 def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, monkeypatch, capsys):
     if not (PROGRAMS / f"judge_{lab.name}").is_file():
         pytest.skip(f"judge_{lab.name} has not been built")
-    handout.main(ROOT, [lab.name, str(scratch / "out")])
-    (scratch / "out/build").mkdir()
-    (scratch / "out/build/default").symlink_to(BUILD)  # as if it had been built there
-    monkeypatch.setattr(student, "built", lambda root, targets: "")
+    out = handed_out(scratch, lab.name, monkeypatch)
     capsys.readouterr()
-    assert student.main([str(scratch / "out"), "test"]) == 1
+    assert student.main([str(out), "test"]) == 1
     *printed, total = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"0 of [1-9][\d.]* points in the tests that you can see", total)
     assert [line.split()[:2] for line in printed[::2]] == [["unsolved", exercise.name] for exercise in lab.exercises]

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from grading_support import HAS_OCLGRIND, judge_of, told, with_tests
+from grading_support import HAS_OCLGRIND, exercise_of, hidden_races, judge_of, results_of, told
 
 from grading import report
 from grading.judge import FAILED
@@ -160,15 +160,11 @@ def test_a_race_is_told_with_its_lines_and_items(name):
         pytest.skip("oclgrind is not installed")
     lab, title, old, new, words, exact, roughly = RACES[name]
     with judge_of(lab) as judge:
-        exercise = next(one for one in judge.lab.exercises if one.name == title)
-        part = exercise.parts["opencl"]
-        rung = judge.lab.rung(part.files[0])
-        assert rung.count(old) == 1
-        text = rung.replace(old, new)
+        text = judge.lab.rung(exercise_of(judge, title)[1].files[0]).replace(old, new)
         lines = [[number for number, line in enumerate(text.split("\n"), 1) if word in line] for word in words]
         one_of = ["(?:" + "|".join(map(str, numbers)) + r")\b" for numbers in lines]
         exact, roughly = (pattern.replace("line L", f"line {one_of[0]}").replace("line M", f"line {one_of[1]}") for pattern in (exact, roughly))
-        [one] = judge.judge(with_tests(exercise, lambda one: one.check == "races" and not one.visible), part, {part.files[0]: text.encode()}, 0)
+        [one] = results_of(judge, title, (old, new), tests=hidden_races)
         assert one.outcome == FAILED and re.fullmatch(exact, one.message.split("\n")[0]), told([one])
         assert re.fullmatch(roughly, one.public), one.public
         assert {int(number) for number in re.findall(r"\d+", one.public)} <= {*lines[0], *lines[1]}, "a number that may tell a hidden size"

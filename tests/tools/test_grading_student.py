@@ -7,23 +7,20 @@ import subprocess
 import zipfile
 
 import pytest
-from grading_support import BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, files_of, hand_out_of, judge_of, saxpy, told, tree_of, with_tests
+from grading_support import (BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, handed_out, judge_of, of_values, results_of, saxpy, told,
+                             with_tests)
 
 from grading import handout, judge as judging, report, student
 from grading.exercises import folders, load
 from grading.fault import Fault
-from grading.judge import FAILED, PASSED
+from grading.judge import CRASHED, FAILED, PASSED
 
 ONE, DISTANCES = "labs/01_saxpy/opencl/02_one_item.cl", "labs/01_saxpy/opencl/distances.cl"
 
 
 @pytest.fixture
 def handed(scratch):
-    """A hand-out of lab 01, with the programs of this build in the place of its own."""
-    handout.main(ROOT, ["saxpy", str(scratch / "out")])
-    (scratch / "out/build").mkdir()
-    (scratch / "out/build/default").symlink_to(BUILD)
-    return scratch / "out"
+    return handed_out(scratch, "saxpy")
 
 
 def solve(handed, *files):
@@ -217,25 +214,13 @@ def test_an_error_in_a_file_that_is_not_the_students_says_so():
         assert ("which is not your file: opencl/02_one_item.cl." in student.not_theirs(part, printed)) == names, printed
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    ("void saxpy", "void saxpie", r"OpenCL kernel 'saxpy': CL_INVALID_KERNEL_NAME: there is none of this name; the text has saxpie"),
-    ("ulong n", "int n", r"OpenCL kernel 'saxpy' does not take the host's argument 5, counted from 1: CL_INVALID_ARG_\w+.*'int n'"),
-    ("ulong n", "ulong n, ulong m", r"CL_INVALID_KERNEL_ARGS \(a parameter of the kernel is given no argument\)"),
-    ("k * a[i]", "k * a[i - 100000000000]", r"SIGSEGV before it had answered: .* Is an index below 0\?"),
-    ("k * a[i]", "k + a[i]", r"There k = \S+, a\[\d+\] = \S+, b\[\d+\] = "),
-])
-def test_a_fault_in_a_kernel_is_told_so_that_it_can_be_found(saxpy, old, new, words):
-    exercise = saxpy.lab.exercises[0]
-    part = exercise.parts["opencl"]
-    text = saxpy.lab.rung(part.files[0])
-    assert text.count(old) == 1
-    [one] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.replace(old, new).encode()}, 0)
-    if "does not take" in words and one.outcome == PASSED:
-        pytest.skip("this device takes an argument of another size")
-    assert re.search(words, one.message), told([one])
-
-
 @pytest.mark.parametrize(("lab", "title", "old", "new", "words"), [
+    ("saxpy", "many-blocks", "void saxpy", "void saxpie", r"OpenCL kernel 'saxpy': CL_INVALID_KERNEL_NAME: there is none of this name; the text has saxpie"),
+    ("saxpy", "many-blocks", "ulong n", "int n",
+     r"OpenCL kernel 'saxpy' does not take the host's argument 5, counted from 1: CL_INVALID_ARG_\w+.*'int n'"),
+    ("saxpy", "many-blocks", "ulong n", "ulong n, ulong m", r"CL_INVALID_KERNEL_ARGS \(a parameter of the kernel is given no argument\)"),
+    ("saxpy", "many-blocks", "k * a[i]", "k * a[i - 100000000000]", r"SIGSEGV before it had answered: .* Is an index below 0\?"),
+    ("saxpy", "many-blocks", "k * a[i]", "k + a[i]", r"There k = \S+, a\[\d+\] = \S+, b\[\d+\] = "),
     ("tridiagonal", "thomas", "i == 0 ? b[at] : b[at]", "b[at]", "a of the first row and c of the last one have no meaning and are NaN here"),
     ("tridiagonal", "thomas", "x_after = d_before;", "x_after = d_before - c_before * 0;", "are NaN here: who uses them gets NaN."),
     ("fdtd", "update", "? source : h", "? source : i == 64 && j == 4 ? 2 * h : h", "Element 864 is Hz in row 4, column 64."),
@@ -243,44 +228,28 @@ def test_a_fault_in_a_kernel_is_told_so_that_it_can_be_found(saxpy, old, new, wo
     ("fdtd", "update", "if (i > 0)", "if (i > 0 && (i != 64 || j != 4))", "Element 6268 is Ey in row 4, column 64."),
     ("fdtd", "media-and-sources", "r->probes + s] = u;", "r->probes + s] = 2 * u;",
      "is behind the field: a split part, or what a probe recorded."),
+    # What only hidden tests showed once.
+    ("reduction", "prefix-sum", "base = before[get_group_id(0)]", "base = 0", ""),
+    ("tridiagonal", "thomas", "if (pivot == 0 && zero < 0) zero = (int)i;", "", ""),
+    ("tridiagonal", "pcr", "if (my_b == 0) atomic_min(&zero, i);", "", ""),
+    ("fdtd", "update", "hz[at] = i == g.source_i && j == g.source_j ? source : h;", "hz[at] = h;", ""),
+    ("fdtd", "media-and-sources", "else if (may_add) value += gain * x;", "else if (may_add) value += x;", ""),
+    ("cg", "dot", "r[i] * (inverse[i] * r[i])", "r[i] * r[i]", ""),
 ])
-def test_a_wrong_number_is_told_with_what_it_is_in_the_problem(lab, title, old, new, words):
+def test_visible_tests_find_a_fault_and_tell_what_it_is_in_the_problem(lab, title, old, new, words):
     with judge_of(lab) as judge:
-        exercise = next(one for one in judge.lab.exercises if one.name == title)
-        part = exercise.parts["opencl"]
-        [file] = [file for file in part.files if old in judge.lab.rung(file)]
-        files = {**files_of(part, judge.lab.rung), file: judge.lab.rung(file).replace(old, new).encode()}
-        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check == "values"), part, files, 0)
-        assert any(one.outcome == FAILED and words in one.message for one in results), told(results)
+        results = results_of(judge, title, (old, new), tests=of_values)
+        if "does not take" in words and results[0].outcome == PASSED:
+            pytest.skip("this device takes an argument of another size")
+        assert any(one.outcome in (FAILED, CRASHED) and re.search(words, one.message) for one in results), told(results)
 
 
 def test_the_second_kernel_of_an_exercise_is_tested_too(saxpy):
-    exercise = next(one for one in saxpy.lab.exercises if one.name == "distances")
-    part = exercise.parts["opencl"]
-    text = saxpy.lab.rung(part.files[0])
+    text = saxpy.lab.rung("opencl/distances.cl")
     begin = text.index("kernel void distances_aligned")
     empty = text[:begin] + re.sub(r"(?s)// EXERCISE.*// END EXERCISE", "", text[begin:])
-    results = saxpy.judge(with_tests(exercise, lambda one: one.check == "values"), part, {part.files[0]: empty.encode()}, 0)
-    assert {one.outcome for one in results} == {FAILED} and len(results) == 2, told(results)
-
-
-@pytest.mark.parametrize(("lab", "title", "old", "new"), [
-    ("reduction", "prefix-sum", "base = before[get_group_id(0)]", "base = 0"),
-    ("tridiagonal", "thomas", "if (pivot == 0 && zero < 0) zero = (int)i;", ""),
-    ("tridiagonal", "pcr", "if (my_b == 0) atomic_min(&zero, i);", ""),
-    ("fdtd", "update", "hz[at] = i == g.source_i && j == g.source_j ? source : h;", "hz[at] = h;"),
-    ("fdtd", "media-and-sources", "else if (may_add) value += gain * x;", "else if (may_add) value += x;"),
-    ("cg", "dot", "r[i] * (inverse[i] * r[i])", "r[i] * r[i]"),
-])
-def test_visible_tests_show_what_only_hidden_ones_did(lab, title, old, new):
-    with judge_of(lab) as judge:
-        exercise = next(one for one in judge.lab.exercises if one.name == title)
-        part = exercise.parts["opencl"]
-        text = judge.lab.rung(part.files[0])
-        assert old in text, "the rung has changed"
-        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check == "values"), part,
-                              {part.files[0]: text.replace(old, new).encode()}, 0)
-        assert FAILED in {one.outcome for one in results}, told(results)
+    results = results_of(saxpy, "distances", text=empty, tests=lambda one: one.check == "values")
+    assert [one.outcome for one in results] == [FAILED] * 2, told(results)
 
 
 def test_each_lab_has_a_visible_test_for_races_of_each_exercise_that_is_graded_for_them():
@@ -322,51 +291,37 @@ def test_a_correct_kernel_that_PoCL_3_compiles_wrongly_is_right():
     if not HAS_OCLGRIND:
         pytest.skip("oclgrind is not installed")
     with judge_of("reduction") as judge:
-        exercise = judge.lab.exercises[0]
-        part = exercise.parts["opencl"]
-        text = judge.lab.rung(part.files[0])
-        for old, new in (("size_t stride = get_local_size(0) / 2; stride > 0; stride /= 2", "size_t s = 1; s < get_local_size(0); s *= 2"),
-                         ("if (me < stride) x[me] += x[me + stride];", "if (me % (2 * s) == 0) x[me] += x[me + s];")):
-            assert text.count(old) == 1
-            text = text.replace(old, new)
-        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check != "cost"), part, {part.files[0]: text.encode()}, 0)
+        results = results_of(
+            judge, "tree", ("size_t stride = get_local_size(0) / 2; stride > 0; stride /= 2", "size_t s = 1; s < get_local_size(0); s *= 2"),
+            ("if (me < stride) x[me] += x[me + stride];", "if (me % (2 * s) == 0) x[me] += x[me + s];"),
+            tests=lambda one: one.visible and one.check != "cost")
     assert {one.outcome for one in results} == {PASSED}, told(results)
 
 
 def test_a_right_kernel_that_the_devices_compiler_breaks_keeps_its_points_and_a_wrong_one_does_not(saxpy, monkeypatch):
-    """A device whose answers are wrong, whatever the kernel: the first number of each is another one."""
+    """A device whose answers are wrong, whatever the kernel: the last number of each is another one."""
     if not HAS_OCLGRIND:
         pytest.skip("oclgrind is not installed")
-    exercise = saxpy.lab.exercises[0]
-    part = exercise.parts["opencl"]
-    tests = with_tests(exercise, lambda one: one.name == "one block" or one.check == "speed")
-    rung = saxpy.lab.rung(part.files[0])
     asked = judging.Run.asked
 
     def broken(self, worker, cases):
         answers, trouble = asked(self, worker, cases)
         in_tool = "oclgrind" in " ".join(map(str, worker.process.args))
-        return [one if in_tool else one[:-4] + b"\0\0\x80\x7f" for one in answers], trouble
+        return [one if in_tool or worker.slot != self.slot else one[:-4] + b"\0\0\x80\x7f" for one in answers], trouble
 
-    timed = judging.Run.timed
-
-    def broken_too(self, program, kernels, cases, slot, seconds):
-        answers, times, trouble = timed(self, program, kernels, cases, slot, seconds)
-        return [one[:-4] + b"\0\0\x80\x7f" for one in answers], times, trouble
+    def results(*changes):
+        return results_of(saxpy, "many-blocks", *changes, tests=lambda one: one.name == "one block" or one.check == "speed")
 
     monkeypatch.setattr(judging.Run, "asked", broken)
-    monkeypatch.setattr(judging.Run, "timed", broken_too)
     monkeypatch.setattr(judging.Judge, "on_pocl", True)
-    one, speed = saxpy.judge(tests, part, {part.files[0]: rung.encode()}, 0)
+    one, speed = results()
     assert (one.outcome, one.score, one.public) == (PASSED, one.points, judging.COMPILER), told([one])
     assert speed.score > 0, told([speed])
     assert one.message.startswith(f"{judging.COMPILER}. PoCL: n = 1: "), one.message
     for visible in (True, False):
         assert judging.COMPILER in report.shown_to_student({"visible": visible, "hint": "hint"}, one.as_dict())
-    for old, new in (("k * a[i]", "2 * k * a[i]"), ("i < n", "i <= n")):  # wrong, and outside of the arrays
-        assert old in rung
-        results = saxpy.judge(tests, part, {part.files[0]: rung.replace(old, new).encode()}, 0)
-        assert [(one.outcome, one.score) for one in results] == [(FAILED, 0)] * 2, told(results)
+    for change in (("k * a[i]", "2 * k * a[i]"), ("i < n", "i <= n")):  # wrong, and outside of the arrays
+        found = results(change)
+        assert [(one.outcome, one.score) for one in found] == [(FAILED, 0)] * 2, told(found)
     monkeypatch.setattr(judging.Judge, "on_pocl", False)
-    one, _ = saxpy.judge(tests, part, {part.files[0]: rung.encode()}, 0)
-    assert one.outcome == FAILED, "on another platform the device's answer counts"
+    assert results()[0].outcome == FAILED, "on another platform the device's answer counts"

@@ -590,9 +590,11 @@ def test_bad_input_of_plot_ends_with_2_and_one_line_and_no_picture(copy):
         refused(copy.run("plot", name, "-o", "no.svg"), *named, *words)
     for arguments, *words in (
         ("absent.csv", "absent.csv", "No such file"),
-        ("right.csv --variant z*", "right.csv", "no residual"),
+        ("right.csv --variant z*", "right.csv", "nothing of what was asked for"),
         ("right.csv results/gpu.json", "one picture"),
-        ("right.csv --y kernel_ms", "--y"),
+        ("right.csv --y kernel_ms", "'kernel_ms' was not measured"),
+        ("right.csv --device cpu:0", "right.csv", "nothing of what was asked for"),
+        ("right.csv --roofline", "right.csv", "nothing of what was asked for"),
         ("results/absent.json", "results/absent.json", "No such file"),
         ("results", "results"),
         ("results/gpu.json --y speed", "'speed'"),

@@ -97,41 +97,15 @@ def basic_blocks(code):
     return blocks, following
 
 
-def dominators(following):
-    """For each block that can be reached the block that every way to it passes last (its immediate dominator), as Cooper,
-    Harvey and Kennedy find it; the first block has itself."""
-    order, seen, stack = [], {0}, [(0, iter(following[0]))]
-    while stack:  # depth first, blocks after all that follow them
-        block, rest = stack[-1]
-        step = next((k for k in rest if k not in seen), None)
-        if step is None:
-            order.append(stack.pop()[0])
-        else:
-            seen.add(step)
-            stack.append((step, iter(following[step])))
-    place = {block: k for k, block in enumerate(order)}
-    before = {block: [] for block in order}
-    for block in order:
-        for after in following[block]:
-            before[after].append(block)
-    over = {0: 0}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(order[:-1]):
-            common = None
-            for other in (other for other in before[block] if other in over):
-                if common is None:
-                    common = other
-                    continue
-                while common != other:
-                    if place[common] < place[other]:
-                        common = over[common]
-                    else:
-                        other = over[other]
-            if over.get(block) != common:
-                over[block], changed = common, True
-    return over, before
+def reached(following, without=None):
+    """The blocks to which a way leads from the first one that does not pass the block `without`."""
+    found, rest = set(), [0]
+    while rest:
+        block = rest.pop()
+        if block != without and block not in found:
+            found.add(block)
+            rest += following[block]
+    return found
 
 
 def innermost_loop(code):
@@ -141,24 +115,17 @@ def innermost_loop(code):
     if not code:
         return []
     blocks, following = basic_blocks(code)
-    over, before = dominators(following)
-
-    def passes(block, head):
-        while block != head and block != 0:
-            block = over[block]
-        return block == head
-
+    live = reached(following)
     loops = {}
-    for block in over:
-        for head in following[block]:
-            if passes(block, head):
-                body = loops.setdefault(head, {head})
-                rest = [block]
-                while rest:
-                    inside = rest.pop()
-                    if inside not in body:
-                        body.add(inside)
-                        rest += before[inside]
+    for head in sorted({after for block in live for after in following[block]}):
+        behind = live - reached(following, without=head)  # what only ways through this block reach, and itself
+        body, rest = {head}, [block for block in behind if head in following[block]]
+        while rest:
+            inside = rest.pop()
+            loops[head] = body
+            if inside not in body:
+                body.add(inside)
+                rest += [block for block in live if inside in following[block]]
     innermost = [body for body in loops.values() if len(body & loops.keys()) == 1]
     bodies = [[instruction for block in sorted(body) for instruction in blocks[block]] for body in innermost]
 

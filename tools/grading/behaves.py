@@ -11,8 +11,6 @@ import math
 import struct
 import threading
 from array import array
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from typing import Any
 from . import marks
 from .exercises import Exercise, Lab, Part, Test
 from .judge import FAILED, HEAD, PASSED, Judge, Result, Run
-from .sandbox import remove
 
 FINDERS = ("values", "guard bands")  # of mistakes that show each time, and on every device
 MAX_KEPT = 256  # wrong numbers of an answer; of more, those are kept whose place is chosen
@@ -70,28 +67,16 @@ class Mistakes:
         if part.backend != "opencl" or {outcome[test.name] for test in tests} not in ({FAILED}, {FAILED, PASSED}):
             return ""
         rows = rows_of(self.judge.lab, part)
-        with self.handed_in(exercise, part, files, slot) as run_of:
-            runs = [run_of(test) for test in tests]
+        judge = self.judge
+        with judge.handed_in(exercise, part, files, slot) as (kernels, cache):
+            program = judge.sandbox.installed(judge.worker_program(part))
+            runs = [Run(judge, exercise, part, test, program, kernels, cache, slot, left=judge.exercise_seconds) for test in tests]
             own = self.looked_at(runs, None)
             if not own or any(all(one.passed for one in own[name]) != (outcome[name] == PASSED) for name in own):
                 return ""  # it is another one each time
             for some in (runs[:1], runs[1:]):  # most mistakes differ in the first test
                 rows = [row for row in rows if self.agrees(row, some, own)]
         return sentence(rows)
-
-    @contextmanager
-    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[Callable[[Test], Run]]:
-        """Makes runs of a submission, which share what PoCL compiles."""
-        judge = self.judge
-        program = judge.sandbox.installed(judge.worker_program(part))
-        cache = judge.cache_for(slot)
-        kernels = judge.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        judge.sandbox.fill(kernels, {Path(name).name: text for name, text in files.items()}, slot)
-        try:
-            yield lambda test: Run(judge, exercise, part, test, program, kernels, cache, slot, left=judge.exercise_seconds)
-        finally:
-            remove(kernels)
-            judge.drop(cache)
 
     def agrees(self, row: dict[str, Any], runs: list[Run], own: dict[str, list[Answer]]) -> bool:
         """Whether a mistake answers these tests as a submission does."""

@@ -5,10 +5,8 @@ such as "n / 8 + 2 * groups". All launches of a case count together."""
 
 from __future__ import annotations
 
-import ast
 import json
 import math
-import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,36 +42,17 @@ COUNTS = {
     "lanes": Count("of the lanes work", "requests", "memory"),
 }
 LAUNCHED = ("launches", "groups", "items", "warps")  # what formulas may name beside the numbers of a case
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow}
 FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil, "log2": math.log2}
 
 
 def value(formula: str, sizes: dict[str, float]) -> float:
-    """The value of a formula. Raises ValueError for what is none, in one line."""
-    def of(node: ast.expr) -> float:
-        match node:
-            case ast.Constant(value=number) if type(number) in (int, float):
-                return float(number)
-            case ast.Name(id=name) if name in sizes:
-                return float(sizes[name])
-            case ast.Name(id=name):
-                raise ValueError(f"'{formula}' names '{name}'; there are: {' '.join(sorted(sizes))}")
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return float(OPERATORS[type(op)](of(left), of(right)))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -of(operand)
-            case ast.Call(func=ast.Name(id=name), args=[_, *_] as args, keywords=[]) if name in FUNCTIONS:
-                return float(FUNCTIONS[name](*map(of, args)))
-        raise ValueError(f"'{formula}' is no formula: it may have numbers, names, + - * / // % **, {', '.join(FUNCTIONS)}")
-
+    """The value of a formula of exercises.toml, a file that is trusted. Raises ValueError for what is none, in one line."""
     try:
-        found = of(ast.parse(formula, mode="eval").body)
-    except (SyntaxError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
+        found = float(eval(formula, {"__builtins__": {}}, {**FUNCTIONS, **sizes}))
+    except NameError as error:
+        raise ValueError(f"'{formula}' names '{error.name}'; there are: {' '.join(sorted(sizes))}") from None
+    except Exception as error:
         raise ValueError(f"'{formula}' has no value: {getattr(error, 'msg', None) or error}") from None
-    except ValueError as error:  # also that of a function, which does not name the formula
-        raise ValueError(str(error) if formula in str(error) else f"'{formula}' has no value: {error}") from None
     if not math.isfinite(found):
         raise ValueError(f"'{formula}' has no value")
     return found
@@ -120,16 +99,11 @@ def amount(one: report.Explained, name: str) -> float:
     count = COUNTS[name]
     lines = [line for line in one.lines if has(line, count)]
     total, requests = (float(sum(line.counts[unit] for line in lines)) for unit in (count.unit, "requests"))
-    match name:
-        case "barriers":
-            return float(one.sums["barriers"])
-        case "bytes_read" | "bytes_written":
-            return SECTOR * total
-        case "passes":
-            return total / max(1, requests)
-        case "lanes":
-            return sum(line.counts["lanes"] for line in lines) / max(1, WARP * requests)
-    return total
+    if name == "lanes":
+        return sum(line.counts["lanes"] for line in lines) / max(1, WARP * requests)
+    if name == "barriers":
+        return float(one.sums["barriers"])
+    return SECTOR * total if name.startswith("bytes_") else total / max(1, requests) if name == "passes" else total
 
 
 def worst_line(one: report.Explained, name: str) -> report.Line | None:

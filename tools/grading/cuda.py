@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import selectors
 import shlex
 import shutil
 import subprocess
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from .sandbox import Limits, Sandbox, remove
 
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 BUILD_SECONDS = 120.0  # for the compiler and both links together
-MAX_KEPT, MAX_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
+MAX_SAID = 8 << 20  # bytes that a compiler says before it is ended
 COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, used_bytes=8 << 30, processes=64, file_bytes=256 << 20, files=512)
 
 # What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
@@ -43,10 +42,10 @@ class Programs:
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
-    """The command with which the build compiles a file of a lab."""
+    """The command with which the build compiles a file of a lab, without the file in which the compiler notes what it read."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if Path(entry["file"]) == source:
-            words = shlex.split(entry["command"])
+            words = shlex.split(re.sub(r" -M[FT] \S+| -MD\b", "", entry["command"]))
             return words[1:] if Path(words[0]).name in ("ccache", "sccache") else words
     raise Fault(f"the build does not know {source}")
 
@@ -116,12 +115,12 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     @param files the folder with the student's files
     """
-    scratch = sandbox.folder(f"slot{slot}-build", slot)
-    try:
-        return built(lab, folder, part, files, sandbox, slot, scratch)
-    except BaseException:
-        remove(scratch)
-        raise
+    with ExitStack() as failed:
+        scratch = sandbox.folder(f"slot{slot}-build", slot)
+        failed.callback(remove, scratch)
+        programs = built(lab, folder, part, files, sandbox, slot, scratch)
+        failed.pop_all()
+        return programs
 
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
@@ -144,14 +143,9 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     command = [str(sources / "cuda" / name) if word == str(lab.path / "cuda" / name) else
                word.replace(f"{lab.root}/", f"{tree}/").replace(f"{tree}/{folder.relative_to(lab.root)}", str(folder))
                for word in command]
-    for flag in ("-MF", "-MT"):
-        if flag in command:
-            at = command.index(flag)
-            del command[at:at + 2]
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
     # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
-    command = [word for word in command
-               if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
+    command = [word for word in command if not word.startswith(f"-I{folder}/") or word.startswith(f"-I{folder}/_deps/")]
     run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
     link = with_object(link_command(folder, f"worker_{lab.name}_{part.rung}"), lab, str(target))
     programs = []
@@ -177,37 +171,20 @@ def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
 
 def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path], deadline: float) -> None:
     """Runs a compiler or linker. What it says may be endless, because a submission can make it say anything."""
-    process = sandbox.start(command, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE,
-                            kept=scratch)
+    short = ["bash", "-o", "pipefail", "-c", f'"$@" 2>&1 | head -c {MAX_SAID + 1}', "bash", *command]
+    process = sandbox.start(short, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE, kept=scratch)
+    printed = None
     try:
-        printed = output_of(process, deadline)
-        process.wait(max(0, deadline - clock.now()))
-    except subprocess.TimeoutExpired:
-        raise DoesNotCompile("the compiler did not end in time") from None
+        while printed is None and (left := deadline - clock.now()) > 0:
+            try:
+                printed, _ = process.communicate(timeout=min(left, 1))
+            except subprocess.TimeoutExpired:
+                pass
     finally:
         sandbox.end(process, slot)
+    if printed is None:
+        raise DoesNotCompile("the compiler did not end in time")
+    if len(printed) > MAX_SAID:
+        raise DoesNotCompile(f"the compiler said more than {MAX_SAID >> 20} MB")
     if process.returncode != 0:
         raise DoesNotCompile(printed.decode("utf-8", errors="replace")[:6000] or f"the compiler ended with {process.returncode}")
-
-
-def output_of(process: subprocess.Popen[bytes], deadline: float) -> bytes:
-    """The beginning of what a process says until it closes its pipes: errors first."""
-    assert process.stdout and process.stderr
-    kept = {process.stderr.fileno(): b"", process.stdout.fileno(): b""}
-    printed = 0
-    with selectors.DefaultSelector() as ready:
-        for pipe in kept:
-            ready.register(pipe, selectors.EVENT_READ)
-        while ready.get_map():
-            left = deadline - clock.now()
-            if left <= 0:
-                raise subprocess.TimeoutExpired(process.args, left)
-            for key, _ in ready.select(left):
-                piece = os.read(key.fd, 1 << 16)
-                if not piece:
-                    ready.unregister(key.fd)
-                printed += len(piece)
-                kept[key.fd] = (kept[key.fd] + piece)[:MAX_KEPT]
-            if printed > MAX_SAID:
-                raise DoesNotCompile(f"the compiler said more than {MAX_SAID >> 20} MB")
-    return b"".join(kept.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -174,94 +174,77 @@ def backend_of(file: str) -> str:
     return folder if folder in BACKENDS else {".cu": "cuda", ".cuh": "cuda", ".cl": "opencl"}.get(kind, "")
 
 
+def known_fields(entry: dict[str, Any], names: set[str], of: str, prefix: str = "") -> dict[str, Any]:
+    if unknown := sorted(set(entry) - names):
+        raise ValueError(f"'{of}' has a field '{prefix}{unknown[0]}', which means nothing")
+    return entry
+
+
 def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Part:
-    unknown = set(entry) - {"rung", "mistake", "pocl_threads", "also"}
-    if unknown:
-        raise ValueError(f"'{exercise}' has a field '{backend}.{sorted(unknown)[0]}', which means nothing")
+    known_fields(entry, {"rung", "mistake", "pocl_threads", "also"}, exercise, f"{backend}.")
     threads = entry.get("pocl_threads")
     if threads is not None and (type(threads) is not int or threads < 1):
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
     files = [file for file, regions in marked.items() if backend_of(file) == backend and
              any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
-    return Part(backend, entry["rung"], files, entry.get("mistake", ""), threads, entry.get("also", {}))
+    return Part(backend, entry.pop("rung"), files, **entry)
 
 
 def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Exercise:
-    parts = {backend: part_of(entry["name"], backend, entry[backend], marked) for backend in BACKENDS if backend in entry}
-    tests = [
-        Test(test["name"], float(test["points"]), bool(test.get("visible", False)), test.get("check", "values"),
-             test["cases"], test["hint"], test.get("bounds", {}))
-        for test in entry["test"]
-    ]
-    unknown = set(entry) - {"name", "title", "kind", "problem", "types", "task", "hints", "test", "hidden", *BACKENDS}
-    if unknown:
-        raise ValueError(f"'{entry['name']}' has a field '{sorted(unknown)[0]}', which means nothing")
-    return Exercise(entry["name"], entry["title"], entry["kind"], entry["problem"], entry.get("types", []),
+    name = entry["name"]
+    known_fields(entry, {"name", "title", "kind", "problem", "types", "task", "hints", "test", "hidden", *BACKENDS}, name)
+    parts = {backend: part_of(name, backend, entry[backend], marked) for backend in BACKENDS if backend in entry}
+    tests = [Test(test["name"], float(test["points"]), bool(test.get("visible", False)), test.get("check", "values"),
+                  test["cases"], test["hint"], test.get("bounds", {})) for test in entry["test"]]
+    return Exercise(name, entry["title"], entry["kind"], entry["problem"], entry.get("types", []),
                     entry["task"].strip(), entry["hints"], parts, tests, entry.get("hidden", {}))
 
 
 def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
     """Raises Fault for exercises that contradict each other or the files."""
 
-    def wrong(what: str) -> Fault:
-        return Fault(f"{path}: {what}")
+    def need(right: Any, what: str) -> None:
+        if not right:
+            raise Fault(f"{path}: {what}")
 
     names = [exercise.name for exercise in lab.exercises]
     for exercise in lab.exercises:
-        if names.count(exercise.name) > 1 or not re.fullmatch(r"[a-z0-9-]+", exercise.name):
-            raise wrong(f"'{exercise.name}' is no name, or appears twice")
-        if exercise.kind not in KINDS:
-            raise wrong(f"'{exercise.name}' is of no kind '{exercise.kind}'; there are: {', '.join(KINDS)}")
-        if not exercise.parts:
-            raise wrong(f"'{exercise.name}' has no back end")
-        titles = [test.name for test in exercise.tests]
+        name, titles, checks = exercise.name, [test.name for test in exercise.tests], [test.check for test in exercise.tests]
+        need(names.count(name) == 1 and re.fullmatch(r"[a-z0-9-]+", name), f"'{name}' is no name, or appears twice")
+        need(exercise.kind in KINDS, f"'{name}' is of no kind '{exercise.kind}'; there are: {', '.join(KINDS)}")
+        need(exercise.parts, f"'{name}' has no back end")
         for test in exercise.tests:
-            if test.check not in CHECKS:
-                raise wrong(f"'{test.name}' has no check '{test.check}'; there are: {', '.join(CHECKS)}")
-            if titles.count(test.name) > 1 or test.points <= 0 or not test.problems():
-                raise wrong(f"'{test.name}' appears twice, or has no points or no cases")
-            if test.check == "cost":
-                try:
-                    check_bounds(test.bounds, test.problems())
-                except ValueError as error:
-                    raise wrong(f"'{test.name}' of '{exercise.name}': {error}") from None
-            elif test.bounds:
-                raise wrong(f"'{test.name}' of '{exercise.name}' has bounds, which belong to the check 'cost'")
-        checks = [test.check for test in exercise.tests]
-        if "cost" in checks and ("opencl" not in exercise.parts or checks.count("speed") != 1) and not lab.handed_out:
-            raise wrong(f"'{exercise.name}' has the check 'cost', which needs OpenCL, and one test of speed for CUDA")
-        if not any(test.visible for test in exercise.tests):
-            raise wrong(f"'{exercise.name}' has no test that students see")
+            need(test.check in CHECKS, f"'{test.name}' has no check '{test.check}'; there are: {', '.join(CHECKS)}")
+            need(titles.count(test.name) == 1 and test.points > 0 and test.problems(),
+                 f"'{test.name}' appears twice, or has no points or no cases")
+            need(test.check == "cost" or not test.bounds, f"'{test.name}' of '{name}' has bounds, which belong to the check 'cost'")
+            try:
+                check_bounds(test.bounds, test.problems()) if test.check == "cost" else None
+            except ValueError as error:
+                need(False, f"'{test.name}' of '{name}': {error}")
+        need(lab.handed_out or "cost" not in checks or ("opencl" in exercise.parts and checks.count("speed") == 1),
+             f"'{name}' has the check 'cost', which needs OpenCL, and one test of speed for CUDA")
+        need(any(test.visible for test in exercise.tests), f"'{name}' has no test that students see")
         for part in exercise.parts.values():
-            if not part.files:
-                raise wrong(f"no file in {part.backend}/ has the mark '// EXERCISE {exercise.name}'")
-            if not lab.handed_out:
-                check_mistake(lab, exercise, part, wrong)
+            need(part.files, f"no file in {part.backend}/ has the mark '// EXERCISE {name}'")
+            # A repair exercise, and no other one, has a mistake, which changes lines that students may change.
+            rows = [] if lab.handed_out else [row for row in lab.mistakes() if row["id"] == part.mistake and row["file"] in part.files]
+            need(lab.handed_out or len(rows) == (exercise.kind == "repair"), f"'{name}' in {part.backend}: {len(rows)} mistakes of "
+                 f"tests/mistakes/{lab.folder}.toml are named '{part.mistake}'")
+            for row in rows:
+                marks.planted(lab.rung(row["file"]), row, str(lab.path / row["file"]))
+                need(all(any(edit["text"] in "\n".join(one.lines) for one in marked[row["file"]]) for edit in row.get("edits", [row])),
+                     f"the text of the mistake '{part.mistake}' does not stand between the marks of '{name}'")
     for file, regions in marked.items():
         own = {one.names[0] for one in regions if one.kind == "EXERCISE"}
-        if not lab.handed_out and any(one.kind == "EXERCISE" and not one.instead for one in regions):
-            raise wrong(f"{file} has a mark without //| lines: what do students receive?")
-        if unknown := sorted({name for one in regions for name in one.names} - set(names)):
-            raise wrong(f"{file} has a mark of '{unknown[0]}', which is no exercise")
-        if len(own) > 1:
-            raise wrong(f"{file} belongs to two exercises")
+        need(lab.handed_out or all(one.kind != "EXERCISE" or one.instead for one in regions),
+             f"{file} has a mark without //| lines: what do students receive?")
+        unknown = sorted({name for one in regions for name in one.names} - set(names))
+        need(not unknown, f"{file} has a mark of '{unknown and unknown[0]}', which is no exercise")
+        need(len(own) < 2, f"{file} belongs to two exercises")
         for name in own:
-            if not any(file in part.files for part in lab.exercises[names.index(name)].parts.values()):
-                raise wrong(f"{file} has a mark of '{name}', which has no such back end")
-
-
-def check_mistake(lab: Lab, exercise: Exercise, part: Part, wrong: Callable[[str], Fault]) -> None:
-    """Raises Fault unless a repair exercise, and no other one, has a mistake, which changes lines that students may change."""
-    rows = [row for row in lab.mistakes() if row["id"] == part.mistake and row["file"] in part.files]
-    if len(rows) != (exercise.kind == "repair"):
-        raise wrong(f"'{exercise.name}' in {part.backend}: {len(rows)} mistakes of tests/mistakes/{lab.folder}.toml are named "
-                    f"'{part.mistake}'")
-    for row in rows:
-        marks.planted(lab.rung(row["file"]), row, str(lab.path / row["file"]))
-        regions = marks.regions(lab.rung(row["file"]), row["file"])
-        for edit in row.get("edits", [row]):
-            if not any(edit["text"] in "\n".join(one.lines) for one in regions):
-                raise wrong(f"the text of the mistake '{part.mistake}' does not stand between the marks of '{exercise.name}'")
+            need(any(file in part.files for part in lab.exercises[names.index(name)].parts.values()),
+                 f"{file} has a mark of '{name}', which has no such back end")
 
 
 def without_blanks(text: str) -> str:

@@ -8,7 +8,6 @@ student of their own, where an identifier is wrong. So lines without one are lef
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from . import report
 from .exercises import Lab
@@ -18,8 +17,6 @@ CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_IDS = CANVAS[1:4]
 MOODLE_IDS = ("ID number", "idnumber", "Email address", "email", "Username")
 FORMS = ("canvas", "moodle")
-
-Rows = list[list[Any]]
 
 
 def cell(person: dict[str, str], *names: str) -> str:
@@ -44,48 +41,32 @@ def table(form: str, title: str, lab: Lab, book: dict[str, dict[str, str]], rost
     @param title of the column with the points: in Canvas the assignment's, also with its number in brackets
     @param book the lines of the gradebook, by submission as the roster names it
     """
-    rows: Rows = []
+    rows: list[list[str]] = []
     identifier = max(MOODLE_IDS, key=lambda one: sum(bool(cell(person, one)) for person in roster.values()))
     for name, person in sorted(roster.items()):
         line = book.get(name, {})
         points = line.get("total", "")
-        found, why = canvas_line(name, person) if form == "canvas" else moodle_line(person, identifier)
-        if not why and not (number(points) or (form == "canvas" and points == "EX")):
-            why = f"'{points}' is no number of points"
+        ids = [cell(person, one) for one in (CANVAS_IDS if form == "canvas" else [identifier])]
+        formula = next((one for one in ids if report.safe_cell(one) != one), "")
+        why = ("the roster has no identifier of theirs" if not any(ids) else
+               f"the identifier {formula} is a formula to a spreadsheet" if formula else
+               "" if is_number(points) or (form == "canvas" and points == "EX") else f"'{points}' is no number of points")
         if why:
             complaints.append(f"{form}.csv lacks {report.printable(name)}: {report.printable(why)}")
-            continue
-        rows.append([*found, points, *([per_exercise(lab, line)] if form == "moodle" else [])])
+        elif form == "canvas":
+            rows.append([cell(person, "Student", "name") or name, *ids, cell(person, "Section"), points])
+        else:
+            rows.append([*ids, points, per_exercise(lab, line)])
     if form == "canvas":
-        head: Rows = [[*CANVAS, title], ["    Points Possible", "", "", "", "", f"{lab.points:g}"]]
-    else:
-        head = [[identifier, title, "Feedback"]]
-    return report.table([*head, *rows])
+        return report.table([[*CANVAS, title], ["    Points Possible", "", "", "", "", f"{lab.points:g}"], *rows])
+    return report.table([[identifier, title, "Feedback"], *rows])
 
 
-def number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         return math.isfinite(float(text))
     except ValueError:
         return False
-
-
-def canvas_line(name: str, person: dict[str, str]) -> tuple[list[str], str]:
-    ids = [cell(person, one) for one in CANVAS_IDS]
-    line = [cell(person, "Student", "name") or name, *ids, cell(person, "Section")]
-    return line, why_not(ids)
-
-
-def moodle_line(person: dict[str, str], identifier: str) -> tuple[list[str], str]:
-    ids = [cell(person, identifier)]
-    return ids, why_not(ids)
-
-
-def why_not(ids: list[str]) -> str:
-    """Why these identifiers find nobody: none is given, or one would have to be changed, because it begins like a formula."""
-    if not any(ids):
-        return "the roster has no identifier of theirs"
-    return next((f"the identifier {one} is a formula to a spreadsheet" for one in ids if report.safe_cell(one) != one), "")
 
 
 def per_exercise(lab: Lab, line: dict[str, str]) -> str:

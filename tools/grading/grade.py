@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import faulthandler
 import hashlib
 import io
 import itertools
@@ -40,12 +39,10 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # in a question: it leads nowhere f
 OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
-def better(one: list[Result], other: list[Result]) -> bool:
-    """Whether the first results count rather than the second: more points, or graded where the other is not."""
-    def rank(results: list[Result]) -> tuple[float, int]:
-        outcome = results[0].outcome
-        return sum(r.score for r in results), 0 if outcome == UNSOLVED else 1 if outcome == NOT_GRADED else 2
-    return rank(one) > rank(other)
+def worth(results: list[Result]) -> tuple[float, int]:
+    """Of several back ends that with the most points counts, then one that was graded, then one that was handed in."""
+    outcome = results[0].outcome
+    return sum(one.score for one in results), 0 if outcome == UNSOLVED else 1 if outcome == NOT_GRADED else 2
 
 
 def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, Result], mistakes: Mistakes) -> dict[str, Any]:
@@ -56,38 +53,24 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     look: list[str] = []
     warnings: set[str] = set()
     for exercise in judge.lab.exercises:
-        counted: tuple[str, list[Result]] | None = None
+        tried = []
         for part in exercise.parts.values():
             files = {name: submission.files[name] for name in part.files if name in submission.files}
             results = judge.judge(exercise, part, files, slot, known)
-            if counted is None or better(results, counted[1]):
-                counted = (part.backend, results)
+            tried.append((part, files, results))
             if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
                 notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
-        assert counted
-        part = exercise.parts[counted[0]]
-        if all(name in submission.files for name in part.files):
-            files = {name: submission.files[name] for name in part.files}
-            mistakes.describe(exercise, part, files, counted[1], slot)
-            if why := judge.why_look(part, files, counted[1]):
+        part, files, results = max(tried, key=lambda one: worth(one[2]))
+        if len(files) == len(part.files):
+            mistakes.describe(exercise, part, files, results, slot)
+            if why := judge.why_look(part, files, results):
                 look.append(f"{exercise.name}: {why}")
-        warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
-        exercises[exercise.name] = {
-            "backend": counted[0],
-            "score": round(sum(one.score for one in counted[1]), 2),
-            "points": exercise.points,
-            "tests": [one.as_dict() for one in counted[1]],
-        }
-    return {
-        "name": submission.name,
-        "score": round(sum(one["score"] for one in exercises.values()), 2),
-        "max_score": judge.lab.points,
-        "seconds": round(time.perf_counter() - begin, 1),
-        "notes": notes,
-        "warnings": sorted(warnings),
-        "look": look,
-        "exercises": exercises,
-    }
+        warnings |= {one.message for one in results if one.message.startswith(NOT_COUNTED)}
+        exercises[exercise.name] = {"backend": part.backend, "score": round(sum(one.score for one in results), 2),
+                                    "points": exercise.points, "tests": [one.as_dict() for one in results]}
+    return {"name": submission.name, "score": round(sum(one["score"] for one in exercises.values()), 2),
+            "max_score": judge.lab.points, "seconds": round(time.perf_counter() - begin, 1), "notes": notes,
+            "warnings": sorted(warnings), "look": look, "exercises": exercises}
 
 
 def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
@@ -109,32 +92,39 @@ def description_of(result: dict[str, Any]) -> str:
     return f"{result['score']:g} of {result['max_score']:g}{f', not graded: ' + ', '.join(left) if left else ''}"
 
 
+def rows_of(text: str, path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The columns of a table, and its lines with their numbers. Spreadsheets of some countries save it with semicolons or tabs."""
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=max(",;\t", key=text.partition("\n")[0].count))
+        columns = [column.strip() for column in reader.fieldnames or []]
+        reader.fieldnames = columns
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise Fault(f"cannot read {path}: {error}") from None
+    if twice := [column for column in columns if column and columns.count(column) > 1]:
+        raise Fault(f"{path} has a column '{printable(twice[0])}' twice: name it otherwise")
+    for number, row in rows:
+        if any(cell.strip() for cell in row.pop(None, [])):  # type: ignore[call-overload]
+            raise Fault(f"{path}, line {number}, has more cells than the first line: a cell with a comma needs quotes")
+    return columns, rows
+
+
 def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
     """The columns of a roster, and its lines by the name of the submission.
 
     @param taken names of columns that the gradebook has itself
     """
-    try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
-        reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
-        reader.fieldnames = [column.lower() if column.lower() in ("submission", "id") else column for column in reader.fieldnames]
-        columns = [column for column in reader.fieldnames if column]
-        lines = [(reader.line_num, line) for line in reader]
-    except csv.Error as error:
-        raise Fault(f"cannot read {path}: {error}") from None
-    if "submission" not in columns:
+    columns, rows = rows_of(text, path)
+    names = {column: column.lower() if column.lower() in ("submission", "id") else column for column in columns if column}
+    if "submission" not in names.values():
         raise Fault(f"{path} has no column 'submission', the name of the folder or archive; it may also have id, name, "
                     f"late_days; its first line says '{printable(','.join(columns))}'")
-    for column in columns:
-        if columns.count(column) > 1 or column in taken:
-            how = "as the gradebook has" if column in taken else "twice"
-            raise Fault(f"{path} has a column '{printable(column)}' {how}: name it otherwise")
+    if own := [name for name in names.values() if name in taken]:
+        raise Fault(f"{path} has a column '{printable(own[0])}' as the gradebook has: name it otherwise")
     people: dict[str, dict[str, str]] = {}
     ids: set[str] = set()
-    for number, line in lines:
-        if any(cell.strip() for cell in line.get(None) or []):  # type: ignore[call-overload]
-            raise Fault(f"{path}, line {number}, has more cells than the first line: a cell with a comma needs quotes")
-        person = {column: line[column].strip() for column in columns}
+    for number, row in rows:
+        person = {name: row[column].strip() for column, name in names.items()}
         if person.get("Student") == "Points Possible":  # the second line of a gradebook of Canvas
             continue
         name = person["submission"] = unicodedata.normalize("NFC", person["submission"])
@@ -147,13 +137,7 @@ def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dic
         if person.get("id"):
             ids.add(person["id"])
         people[name] = person
-    return [c for c in columns if c != "submission"], people
-
-
-def delimiter_of(text: str) -> str:
-    """What stands between the cells of a table: spreadsheets of some countries save it with semicolons or tabs."""
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
+    return [name for name in names.values() if name != "submission"], people
 
 
 def named(paths: list[str]) -> dict[str, list[Path]]:
@@ -196,25 +180,14 @@ def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, 
 
 def read_table(path: Path, *needed: str) -> list[dict[str, str]]:
     try:
-        text = text_of(path.read_bytes())
-        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
-        lines = []
-        for line in reader:
-            if line.pop(None, None):  # type: ignore[call-overload]
-                raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs "
-                            "quotes")
-            lines.append(line)
-        columns = reader.fieldnames or []
+        columns, rows = rows_of(text_of(path.read_bytes()), path)
     except FileNotFoundError:
         return []
-    except (OSError, csv.Error) as error:
+    except OSError as error:
         raise Fault(f"cannot read {path}: {error}") from None
-    for column in columns:
-        if columns.count(column) > 1 and column:
-            raise Fault(f"cannot read {path}: it has two columns '{printable(column)}'")
     if missing := [column for column in needed if column not in columns]:
         raise Fault(f"cannot read {path}: it has no column '{missing[0]}'")
-    return lines
+    return [row for _, row in rows]
 
 
 def points_by_hand(out: Path, complaints: list[str]) -> dict[tuple[str, str], str]:
@@ -363,20 +336,6 @@ class Stopped(Exception):
     """A submission whose grading was broken off."""
 
 
-def end_sessions() -> None:
-    """Ends the children of this process that lead a session of their own: the programs in the sandbox."""
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and os.getsid(int(entry)) == int(entry) and parent_of(int(entry)) == os.getpid():
-                os.killpg(int(entry), signal.SIGKILL)
-        except (OSError, ValueError):
-            pass  # it has ended
-
-
-def parent_of(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-
-
 def end_by_signal(number: int, _: Any) -> NoReturn:
     """Leaves as Ctrl-C does, so that the folders of the sandbox are removed."""
     signal.signal(number, signal.SIG_IGN)
@@ -501,7 +460,7 @@ class Grading:
 
         setattr(self.judge.sandbox, "start", refuse)
         while any(one.running() for one in running):
-            end_sessions()
+            self.judge.sandbox.end_all()
             time.sleep(0.1)
 
     def all(self, submissions: dict[str, list[Path]]) -> None:
@@ -624,7 +583,6 @@ def main(root: Path, words: list[str]) -> int:
     if options.export_sources:
         export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
-    faulthandler.register(signal.SIGUSR1)  # says what each thread is doing
     out.mkdir(parents=True, exist_ok=True)
     lock = locked(out)
     if lock < 0:

@@ -13,10 +13,9 @@ import sys
 import zlib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from . import marks
-from .exercises import SUFFIXES, Lab, Part, folders, load
+from .exercises import SUFFIXES, Lab, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld, because it tells the answer of an exercise"
@@ -125,42 +124,17 @@ def leave_out_answers(labs: list[Lab], target: Path) -> dict[str, tuple[set[str]
     return left_out
 
 
-def toml_of(value: Any) -> str:
-    """A value as TOML: JSON writes strings, numbers and lists of them in the same way."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(toml_of(one) for one in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def part_lines(part: Part) -> list[str]:
-    threads = [f"pocl_threads = {part.pocl_threads}"] if part.pocl_threads else []
-    also = [f"also = {toml_of(part.also)}"] if part.also else []
-    return ["", f"[exercise.{part.backend}]", *also, f"rung = {toml_of(part.rung)}", *threads]
-
-
 def visible_exercises(lab: Lab) -> str:
-    """exercises.toml without the hidden tests."""
-    lines = [f"# The exercises of lab {lab.folder[:2]}, with the tests that you can run."]
+    """exercises.toml without the hidden tests, of which it has the number, and without what tells answers: mistakes and comments."""
+    text = (lab.path / "exercises/exercises.toml").read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^(#|mistake = ).*\n", "", text)
+    text = re.sub(r"(?ms)^\[\[exercise\.test\]\]\n(?:(?!^\[).*?\n)*?(?=^\[|\Z)",
+                  lambda test: test[0] if re.search("(?m)^visible = true", test[0]) else "", text)
     for exercise in lab.exercises:
-        lines += ["", "[[exercise]]"]
-        for name in ("name", "title", "kind", "problem", "types", "task", "hints"):
-            if value := getattr(exercise, name):
-                lines.append(f"{name} = {toml_of(value)}")
-        hidden = {backend: sum(not test.visible for test in exercise.tests_in(backend)) for backend in exercise.parts}
-        lines.append(f"hidden = {toml_of(hidden)}")
-        for part in exercise.parts.values():
-            lines += part_lines(part)
-        for test in exercise.tests:
-            if test.visible:
-                lines += ["", "[[exercise.test]]", f"name = {toml_of(test.name)}", f"points = {toml_of(test.points)}",
-                          "visible = true", f"check = {toml_of(test.check)}", f"cases = {toml_of(test.cases)}",
-                          f"hint = {toml_of(test.hint)}",
-                          *([f"bounds = {toml_of(test.bounds)}"] if test.bounds else [])]
-    return "\n".join(lines) + "\n"
+        hidden = ", ".join(f"{backend} = {sum(not test.visible for test in exercise.tests_in(backend))}" for backend in exercise.parts)
+        name = f'name = "{exercise.name}"\n'
+        text = text.replace(name, f"{name}hidden = {{ {hidden} }}\n", 1)
+    return f"# The exercises of lab {lab.folder[:2]}, with the tests that you can run.\n\n{text.lstrip()}"
 
 
 def numbered(lab: Lab, heading: str) -> list[str]:

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +51,6 @@ MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
 OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
 OF_RACES = ["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]
-LAUNCHES = "launches"  # the file of counts beside a log
 SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
 OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
 
@@ -122,15 +121,13 @@ class Turns:
     """Tests and compilers run side by side; a measurement of time runs alone."""
 
     def __init__(self) -> None:
+        self.door = threading.Lock()  # who waits to run alone holds it, so that nobody else begins
         self.changed = threading.Condition()
         self.shared = 0
-        self.alone = False
-        self.waiting = 0
 
     @contextmanager
     def beside_others(self) -> Iterator[None]:
-        with self.changed:
-            self.changed.wait_for(lambda: not self.alone and self.waiting == 0)
+        with self.door, self.changed:
             self.shared += 1
         try:
             yield
@@ -141,17 +138,9 @@ class Turns:
 
     @contextmanager
     def by_itself(self) -> Iterator[None]:
-        with self.changed:
-            self.waiting += 1
-            self.changed.wait_for(lambda: not self.alone and self.shared == 0)
-            self.waiting -= 1
-            self.alone = True
-        try:
+        with self.door, self.changed:
+            self.changed.wait_for(lambda: self.shared == 0)
             yield
-        finally:
-            with self.changed:
-                self.alone = False
-                self.changed.notify_all()
 
 
 def plugin_of(root: Path, build: Path) -> subprocess.CompletedProcess[str]:
@@ -290,23 +279,19 @@ class Judge:
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
-        programs: cuda.Programs | None = None
-        cache = self.cache_for(slot)
+        results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds
-        kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
-        try:
-            program = self.sandbox.installed(built or self.worker_program(part))
-            without_kernels = None
+        with self.handed_in(exercise, part, files, slot) as (kernels, cache), ExitStack() as compiled:
+            program, without_kernels = self.sandbox.installed(built or self.worker_program(part)), None
             if part.backend == "cuda" and not built:
                 try:
                     with self.turns.beside_others():  # a compiler must not disturb a measurement
                         programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
-                    program, without_kernels = programs.whole, programs.without_kernels
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, self.redacted(str(error), texts))
-            results = []
+                compiled.callback(remove, programs.scratch)
+                program, without_kernels = programs.whole, programs.without_kernels
             for test in tests:
                 key = self.key(part, test, files)
                 if known and key in known and known[key].outcome != NOT_GRADED:
@@ -327,23 +312,21 @@ class Judge:
                     if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
                     result.message = self.redacted(result.message, texts)
-                result.key = key
-                result.seconds = round(time.perf_counter() - begin, 2)
+                result.key, result.seconds = key, round(time.perf_counter() - begin, 2)
                 results.append(result)
-            return results
+        return results
+
+    @contextmanager
+    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[tuple[Path, Path]]:
+        """A folder with the files that were handed in, and one for what PoCL compiles of them, which no other submission may find."""
+        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+        kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
+        self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
+        try:
+            yield kernels, cache
         finally:
             remove(kernels)
-            self.drop(cache)
-            if programs:
-                remove(programs.scratch)
-
-    def cache_for(self, slot: int) -> Path:
-        """A folder for what PoCL compiles of one submission."""
-        return self.sandbox.folder(f"slot{slot}-cache", slot)
-
-    def drop(self, cache: Path) -> None:
-        """Removes such a folder: what the programs of one submission wrote, no other submission may find."""
-        remove(cache)
+            remove(cache)
 
     def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
@@ -508,11 +491,10 @@ class Run:
         end = clock.now() + self.judge.test_seconds
         try:
             for message in messages:
-                left = min(self.seconds, end - clock.now())
-                if worker.slot == self.slot:
-                    left = min(left, self.left)
+                left = min(self.seconds, self.left) if worker.slot == self.slot else self.judge.test_seconds
+                left = min(left, end - clock.now())
                 with self.charged(worker):
-                    answers.append(worker.ask(message, left)[0])
+                    answers.append(worker.ask(message, left))
         except TimedOut:
             return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: no answer in time")
         except Ended:
@@ -537,17 +519,18 @@ class Run:
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path, files: dict[str, bytes] | None = None,
+    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
                 **how: Any) -> tuple[list[bytes], list[int | None], str]:
         """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are.
 
-        @param files in place of those of the rung
+        @param program in place of the rung's worker. @param files in place of those of the rung
         """
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
         files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
         self.judge.sandbox.fill(folder, files, own)
         try:
+            program = program or self.judge.sandbox.installed(self.judge.worker_program(self.part))
             with self.started(program, folder, slot=own, **how) as worker:
                 answers, _ = self.asked(worker, cases)
                 if "tool" in how:
@@ -562,7 +545,7 @@ class Run:
         with self.judge.trying:
             if self.part.backend not in known:
                 cases = self.cases()[:1]
-                answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)))
+                answers, _, _ = self.of_rung(cases)
                 known[self.part.backend] = any(one["status"] == "no device" for one in self.checked(cases, answers))
             return known[self.part.backend]
 
@@ -584,24 +567,20 @@ class Run:
         if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
             return False
         wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
-        wrong.sort(key=size_of)  # the first one that is wrong again is the last one asked
-        right, left, end = 0, self.left, clock.now() + 3 * BESIDES
-        for case in wrong:
+        right, before, end = 0, (self.left, self.seconds), clock.now() + 3 * BESIDES
+        self.seconds = BESIDES
+        for case in sorted(wrong, key=size_of):  # the first one that is wrong again is the last one asked
             if right and clock.now() > end:
                 break
-            with self.log(self.slot) as log:
-                with self.started(self.program, self.kernels, [program, *OF_RACES[1:], str(log)], NO_GUARDS, kept=log.parent) as worker:
-                    seconds, self.seconds = self.seconds, BESIDES
-                    again, trouble = self.asked(worker, [case])
-                    self.seconds = seconds
-                    ended = not trouble and worker.finish(BESIDES)
-                findings = read_log(log)
-            if trouble and trouble.outcome == TIMED_OUT and right:
+            again, trouble, findings, _ = self.under([program, *OF_RACES[1:]], [case])
+            self.left = before[0]  # this is no time of the submission's
+            if trouble and trouble.outcome == TIMED_OUT and len(again) == 0 and right:
                 continue
-            self.left = left  # this is no time of the submission's
-            if not ended or findings is None or not is_clean(OF_RACES, findings) or self.judged([case], again):
-                return False
+            if trouble or findings is None or not is_clean(OF_RACES, findings) or self.judged([case], again):
+                right = 0
+                break
             right += 1
+        self.left, self.seconds = before
         return right > 0
 
     def trial(self) -> Trial:
@@ -618,8 +597,7 @@ class Run:
         right = [verdict["status"] == PASSED for verdict in self.checked(cases, without)]
         needs = [not one for one in right] + [True] * (len(cases) - len(right))  # it may hang without its kernels
         counts = (self.judge.build / "bin" / LIBRARY).is_file()
-        rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
-        whole, kernels, why = self.of_rung(cases, rung, counted=counts)
+        whole, kernels, why = self.of_rung(cases, counted=counts)
         in_place: list[set[int]] = [set() for _ in cases]
         for number, (case, one, other) in enumerate(zip(cases, whole, without)):
             in_place[number] = {at for at, same in self.numbers(case, one, other) if same}
@@ -633,17 +611,16 @@ class Run:
         Of a large answer places are chosen that nobody else knows."""
         if len(whole) != len(without) or whole[:HEAD] != bytes(HEAD) or without[:HEAD] != bytes(HEAD):
             return []
-        form = "<d" if case.get("type") == "double" else "<f"
+        form = "d" if case.get("type") == "double" else "f"
         size = struct.calcsize(form)
-        places = range((len(whole) - HEAD) // size)
+        places: Sequence[int] = range((len(whole) - HEAD) // size)
         if len(places) > LOOKED_AT:
             places = random.Random(self.judge.secret + repr(len(places)).encode()).sample(places, LOOKED_AT)
         found = []
-        for place in places:
-            at = HEAD + place * size
+        for place, at in ((place, HEAD + place * size) for place in places):
             one, other = whole[at:at + size], without[at:at + size]
             if any(one):
-                a, b = struct.unpack(form, one)[0], struct.unpack(form, other)[0]
+                a, b = struct.unpack(f"<{form}", one)[0], struct.unpack(f"<{form}", other)[0]
                 found.append((place, one == other or abs(a - b) <= CLOSE * abs(a) < math.inf))
         return found
 
@@ -693,6 +670,30 @@ class Run:
                 small[1] += compared
         return self.outcome(FAILED, MOSTLY_ELSEWHERE) if small[0] > SMALL_PART * small[1] else None
 
+    def under(self, tool: list[str], cases: list[dict[str, Any]], rung: bool = False, plugin: Path | None = None,
+              files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
+        """Runs the submission under a tool. Returns its answers, a result if it did not answer all or did not end, the tool's log,
+        and the counts that a plugin wrote beside it. @param rung runs the rung instead. @param files in place of the rung's"""
+        slot = self.slot + OF_RUNGS * rung
+        folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
+        log, counts = folder / "tool.log", folder / "launches"
+        counting = {"OCLGRIND_PLUGINS": str(plugin), "GPULAB_EXPLAIN_FILE": str(counts)} if plugin else {}
+        how: dict[str, Any] = {"tool": [*tool, str(log)], "environment": {**NO_GUARDS, **counting}, "kept": folder,
+                               "more": (plugin,) if plugin else ()}
+        trouble = None
+        try:
+            if rung:
+                answers, _, _ = self.of_rung(cases, files=files, **how)
+            else:
+                with self.started(self.program, self.kernels, **how) as worker:
+                    answers, trouble = self.asked(worker, cases)
+                    with self.charged(worker):
+                        if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                            trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
+            return answers, trouble, read_log(log), read_log(counts)
+        finally:
+            remove(folder)
+
     def races(self) -> Result:
         """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
         opencl = self.part.backend == "opencl"
@@ -710,19 +711,10 @@ class Run:
             if not program:
                 why = f"{tool[0]} is not installed"
                 return self.outcome(NOT_GRADED, why, public=why)
-            why = self.found_in_rung(program, tool) if HAS_ANSWERS else ""  # in a hand-out the rung is the student's file
-            if why:
+            if why := self.found_in_rung(program, tool):
                 return self.outcome(NOT_GRADED, f"{tool[0]} does not accept the rung: {why}",
                                     public=f"{tool[0]} does not work here")
-            with self.log(self.slot) as log:
-                with self.started(self.program, self.kernels, [program, *tool[1:], str(log)], NO_GUARDS,
-                                  kept=log.parent) as worker:
-                    answers, trouble = self.asked(worker, cases)
-                    with self.charged(worker):
-                        in_time = bool(trouble) or worker.finish(self.seconds)  # a tool says at its end what it found
-                    if not in_time:
-                        trouble = self.outcome(TIMED_OUT, f"it did not end under {tool[0]}")
-                findings = read_log(log)
+            answers, trouble, findings, _ = self.under([program, *tool[1:]], cases)
             trouble = self.judged(cases, answers) or trouble
             if trouble and trouble.outcome == FAILED and findings is not None and is_clean(tool, findings):
                 return self.outcome(FAILED, f"{WRONG_UNDER_TOOL}: {trouble.message}", public=WRONG_UNDER_TOOL)
@@ -756,19 +748,11 @@ class Run:
         if trouble := self.another_face(tool):
             return trouble
         self.take_time_of_tools()
-        how: dict[str, Any] = {"environment": {**NO_GUARDS, "OCLGRIND_PLUGINS": str(plugin)}, "more": (plugin,)}
-        if HAS_ANSWERS and (why := self.rung_costs_more(tool, how)):
+        if why := self.once("cost", lambda: self.rung_costs_more(tool, plugin)):
             return self.outcome(NOT_GRADED, f"the rung is beyond the bounds: {why}", public="the counts do not work here")
         excess = None
         for case in self.cases():
-            with self.log(self.slot) as log:
-                with self.started(self.program, self.kernels, [*tool, str(log)], kept=log.parent, **counting(how, log)) as worker:
-                    answers, trouble = self.asked(worker, [case])
-                    with self.charged(worker):
-                        in_time = bool(trouble) or worker.finish(self.seconds)
-                    if not in_time:
-                        trouble = self.outcome(TIMED_OUT, "it did not end under oclgrind")
-                findings, counts = read_log(log), read_log(log.with_name(LAUNCHES))
+            answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             if findings:
                 return self.outcome(FAILED, f"oclgrind found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
             if trouble := self.judged([case], answers) or trouble:
@@ -788,25 +772,26 @@ class Run:
         found = cost.too_much(counts, self.test.bounds, case, kernel.name, text)
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
-    def rung_costs_more(self, tool: list[str], how: dict[str, Any]) -> str:
-        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise."""
-        name = (self.part.rung, self.test.name, "cost")
+    def once(self, what: str, tried: Callable[[], str]) -> str:
+        """What a tool says of the rung itself in this test, asked once; "" when nothing. In a hand-out the rung is the student's
+        file."""
+        name = (self.part.rung, self.test.name, what)
         with self.judge.trying:
-            if name not in self.judge.tools:
-                rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
-                self.judge.tools[name] = ""
-                for case in self.cases():
-                    with self.log(self.slot + OF_RUNGS) as log:
-                        self.of_rung([case], rung, tool=[*tool, str(log)], kept=log.parent, **counting(how, log))
-                        counts = read_log(log.with_name(LAUNCHES))
-                    try:
-                        found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
-                    except (ValueError, LookupError, TypeError):
-                        found = ("there are no counts", "")
-                    if found:
-                        self.judge.tools[name] = found[0]
-                        break
-            return self.judge.tools[name]
+            if HAS_ANSWERS and name not in self.judge.tools:
+                self.judge.tools[name] = tried()
+            return self.judge.tools.get(name, "")
+
+    def rung_costs_more(self, tool: list[str], plugin: Path) -> str:
+        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise."""
+        for case in self.cases():
+            counts = self.under(tool, [case], rung=True, plugin=plugin)[3]
+            try:
+                found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
+            except (ValueError, LookupError, TypeError):
+                found = ("there are no counts", "")
+            if found:
+                return found[0]
+        return ""
 
     def another_face(self, tool: list[str]) -> Result | None:
         """A result for a submission that could show the tool another kernel than the device."""
@@ -831,67 +816,37 @@ class Run:
         program = shutil.which(tool[0], path=TOOLS)
         if not program:
             return set()
-        with self.log(self.slot + OF_RUNGS) as log:
-            own, other = self.macros(names), self.macros(names, tool=[program, *tool[1:], str(log)], kept=log.parent)
+        own, other = self.macros(names), self.macros(names, [program, *tool[1:]])
         if own is None or other is None:  # one of them does not tell
             return set()
         return {name for name in names if (name in own) != (name in other) or
                 (name in deciding and own.get(name) != other.get(name))}
 
-    def macros(self, names: set[str], **how: Any) -> dict[str, str] | None:
-        """What a compiler has for each of these names that is a macro. None if it does not say."""
+    def macros(self, names: set[str], tool: list[str] | None = None) -> dict[str, str] | None:
+        """What a compiler, of a tool if one is named, has for each of these names that is a macro. None if it does not say."""
         lines = ["#define GPULAB_TEXT(x) #x", "#define GPULAB_SHOWN(x) GPULAB_TEXT(x)"]
         for name in sorted({*names, "GPULAB_TEXT"}):
             lines += [f"#ifdef {name}", f'#pragma message "GPULAB {name} is " GPULAB_SHOWN({name})', "#endif"]
         text = "\n".join([*lines, '#error "this is all"', ""]).encode()
-        cases = self.cases()[:1]
-        answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)),
-                                     files={Path(name).name: text for name in self.part.files}, **how)
+        cases, files = self.cases()[:1], {Path(name).name: text for name in self.part.files}
+        answers = (self.under(tool, cases, rung=True, files=files) if tool else self.of_rung(cases, files=files))[0]
         message = "".join(verdict["message"] for verdict in self.checked(cases, answers))
         found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", message))
         return found if found.pop("GPULAB_TEXT", "") else None
 
-    @contextmanager
-    def log(self, slot: int) -> Iterator[Path]:
-        folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
-        try:
-            yield folder / "tool.log"
-        finally:
-            remove(folder)
-
     def found_in_rung(self, program: str, tool: list[str]) -> str:
         """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
-        name = (self.part.rung, self.test.name, " ".join(tool))
-        with self.judge.trying:
-            if name not in self.judge.tools:
-                rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
-                with self.log(self.slot + OF_RUNGS) as log:
-                    self.of_rung(self.cases(), rung, tool=[program, *tool[1:], str(log)], environment=NO_GUARDS,
-                                 kept=log.parent)
-                    found = read_log(log)
-                self.judge.tools[name] = "no log" if found is None else "" if is_clean(tool, found) else found[:500]
-            return self.judge.tools[name]
+        def tried() -> str:
+            found = self.under([program, *tool[1:]], self.cases(), rung=True)[2]
+            return "no log" if found is None else "" if is_clean(tool, found) else found[:500]
+        return self.once(" ".join(tool), tried)
 
-    def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]], slot: int,
-              seconds: float) -> tuple[list[bytes], list[float], Result | None]:
+    def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]],
+              slot: int) -> tuple[list[bytes], list[float], Result | None]:
         """The answers of a worker, how long each took, and a result if it did not answer all."""
-        answers: list[bytes] = []
-        times: list[float] = []
         with self.started(program, kernels, slot=slot) as worker:
-            try:
-                for message in self.made(cases, "speed"):
-                    with self.charged(worker):
-                        answer, took = worker.ask(message, min(seconds, self.left) if slot == self.slot else seconds)
-                    answers.append(answer)
-                    times.append(took)
-            except TimedOut:
-                return answers, times, self.outcome(TIMED_OUT, "no answer in time")
-            except Ended:
-                how = worker.end(wait=0.5)
-                printed = worker.printed.decode("utf-8", errors="replace").strip()
-                return answers, times, self.outcome(CRASHED, f"the program {how} before it had answered",
-                                                      printed=printed[-500:])
-        return answers, times, None
+            answers, trouble = self.asked(worker, cases)
+        return answers, worker.times, trouble
 
     def speed(self) -> Result:
         """Times the submission and the rung of the lab, one after the other: neither runs while the other is timed. Every
@@ -912,11 +867,11 @@ class Run:
                     cases = self.cases(1 + ROUNDS, first)
                     first += len(cases)
                     if one == 0:
-                        _, took, trouble = self.timed(installed, rung, cases, own, TEST_SECONDS)
+                        _, took, trouble = self.timed(installed, rung, cases, own)
                         if trouble:
                             raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
                     else:
-                        found, took, trouble = self.timed(self.program, self.kernels, cases, self.slot, self.seconds)
+                        found, took, trouble = self.timed(self.program, self.kernels, cases, self.slot)
                         asked += cases
                         answers += found
                         if trouble:
@@ -952,11 +907,6 @@ class Run:
         if wrong and wrong.outcome == FAILED:
             wrong.public = NOT_TIMED
         return wrong
-
-
-def counting(how: dict[str, Any], log: Path) -> dict[str, Any]:
-    """How a program starts under the plugin that counts, with the place of its counts beside a log."""
-    return {**how, "environment": {**how["environment"], "GPULAB_EXPLAIN_FILE": str(log.with_name(LAUNCHES))}}
 
 
 def bare(text: str) -> str:

@@ -25,26 +25,21 @@ class Counter:
 
     def ask(self) -> int | None:
         """The kernels that ran since the last question; None when the library does not answer this question."""
-        question = secrets.token_bytes(16)
-        answer = b""
-        end = time.monotonic() + PATIENCE
+        question, answer = secrets.token_bytes(16), b""
+        end = time.monotonic() + PATIENCE  # for all pieces together
         try:
             self.own.settimeout(PATIENCE)
             self.own.sendall(question)
             while len(answer) < 32:
-                self.own.settimeout(max(end - time.monotonic(), 0.001))  # for all pieces together
-                piece = self.own.recv(32 - len(answer))
-                if not piece:
+                self.own.settimeout(max(end - time.monotonic(), 0.001))
+                if not (piece := self.own.recv(32 - len(answer))):
                     return None
                 answer += piece
         except OSError:  # a time-out among others
             return None
         trouble, kernels = struct.unpack("<QQ", answer[16:])
-        if answer[:16] != question:
-            return None
-        if trouble:
-            self.trouble = f"CUPTI reports error {trouble}"
-        return int(kernels)
+        self.trouble = f"CUPTI reports error {trouble}" if trouble and answer[:16] == question else self.trouble
+        return int(kernels) if answer[:16] == question else None
 
     def close(self) -> None:
         self.own.close()

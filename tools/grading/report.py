@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import itertools
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import statistics
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree import ElementTree
 
 from .exercises import Exercise, Lab
 from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, OTHER_TESTS, PASSED, TIMED_OUT, UNSOLVED
@@ -81,51 +82,40 @@ def shown_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
-    tests = []
-    for number, (exercise, backend, test, outcome) in enumerate(entries(lab, result), 1):
-        tests.append({
-            "number": str(number),
-            "name": f"{exercise.name} ({backend}): {outcome['test']}",
-            "score": outcome["score"],
-            "max_score": outcome["points"],
-            "status": "passed" if outcome["outcome"] == PASSED else "failed",
-            "output": shown_to_student(test, outcome),
-            "visibility": "visible" if test["visible"] else "after_published",
-        })
-    notes = "\n".join(result["notes"])
+    tests = [{
+        "number": str(number),
+        "name": f"{exercise.name} ({backend}): {outcome['test']}",
+        "score": outcome["score"],
+        "max_score": outcome["points"],
+        "status": "passed" if outcome["outcome"] == PASSED else "failed",
+        "output": shown_to_student(test, outcome),
+        "visibility": "visible" if test["visible"] else "after_published",
+    } for number, (exercise, backend, test, outcome) in enumerate(entries(lab, result), 1)]
     return json.dumps({
         "score": result["score"],
         "max_score": result["max_score"],
         "execution_time": round(result["seconds"]),
-        "output": printable(notes),  # and no points: students see this before the points of hidden tests are published
-        "output_format": "text",
-        "test_output_format": "text",
-        "test_name_format": "text",
+        "output": printable("\n".join(result["notes"])),  # no points: students see it before those of hidden tests are published
         "visibility": "visible",
         "stdout_visibility": "hidden",
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
         "tests": tests,
     }, indent=1) + "\n"
 
 
 def junit(lab: Lab, result: dict[str, Any]) -> str:
-    all_tests = entries(lab, result)
-    counts = {"failures": 0, "errors": 0, "skipped": 0}
-    lines = []
-    for exercise, backend, _, outcome in all_tests:
-        name = f"{exercise.name} ({backend}): {outcome['test']}"
-        head = f'<testcase classname={quoteattr(lab.name)} name={quoteattr(name)} time="{outcome["seconds"]}"'
+    suite = ElementTree.Element("testsuite", name=printable(result["name"]))
+    for exercise, backend, _, outcome in entries(lab, result):
+        case = ElementTree.SubElement(suite, "testcase", classname=lab.name, name=f"{exercise.name} ({backend}): {outcome['test']}",
+                                      time=str(outcome["seconds"]))
         what = outcome["outcome"]
-        message = printable(outcome["message"])
-        if what == PASSED:
-            lines.append(f"  {head}/>")
-            continue
-        tag = "failure" if what in (FAILED, UNSOLVED) else "skipped" if what == NOT_GRADED else "error"
-        counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
-        lines.append(f"  {head}><{tag} message={quoteattr(what)}>{escape(message)}</{tag}></testcase>")
-    attributes = " ".join(f'{name}="{count}"' for name, count in counts.items())
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>',
-                      f'<testsuite name={quoteattr(printable(result["name"]))} tests="{len(all_tests)}" {attributes}>',
-                      *lines, "</testsuite>", ""])
+        if what != PASSED:
+            tag = "failure" if what in (FAILED, UNSOLVED) else "skipped" if what == NOT_GRADED else "error"
+            ElementTree.SubElement(case, tag, message=what).text = printable(outcome["message"])
+    for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(list(suite.iter(tag)))))
+    ElementTree.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
 
 
 def feedback(lab: Lab, result: dict[str, Any]) -> str:
@@ -133,19 +123,16 @@ def feedback(lab: Lab, result: dict[str, Any]) -> str:
              f"{result['score']:g} of {result['max_score']:g} points", ""]
     if result["notes"]:
         lines += ["Your submission:", "", *(f"- {markdown(shortened(note))}" for note in result["notes"]), ""]
-    last = ""
-    for exercise, backend, test, outcome in entries(lab, result):
-        if exercise.name != last:
-            one = result["exercises"][exercise.name]
-            lines += [f"## {exercise.title} ({backend}): {one['score']:g} of {exercise.points:g}", ""]
-            last = exercise.name
-        words, message, hints = told(test, outcome)
-        block = "\n" in message.strip()
-        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
-                     f"{':' if block else f': {markdown(message)}' if message else ''}")
-        lines += [f"  {line}" for line in [*(code(message) if block else []), *hints.splitlines()]]
-        if outcome is result["exercises"][exercise.name]["tests"][-1]:
-            lines.append("")
+    for exercise, tests in itertools.groupby(entries(lab, result), key=lambda entry: entry[0]):
+        one = result["exercises"][exercise.name]
+        lines += [f"## {exercise.title} ({one['backend']}): {one['score']:g} of {exercise.points:g}", ""]
+        for _, _, test, outcome in tests:
+            words, message, hints = told(test, outcome)
+            block = "\n" in message.strip()
+            lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
+                         f"{':' if block else f': {markdown(message)}' if message else ''}")
+            lines += [f"  {line}" for line in [*(code(message) if block else []), *hints.splitlines()]]
+        lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -228,11 +215,8 @@ def all_not_graded(results: list[dict[str, Any]]) -> list[str]:
 
 def worst(one: dict[str, Any]) -> str:
     """One word for an exercise."""
-    outcomes = [test["outcome"] for test in one["tests"]]
-    for word in (NOT_GRADED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, FAILED):
-        if word in outcomes:
-            return word
-    return PASSED
+    order = (NOT_GRADED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, FAILED, PASSED)
+    return min((test["outcome"] for test in one["tests"]), key=order.index, default=PASSED)
 
 
 PAGE = """<!doctype html>
@@ -245,11 +229,10 @@ td.number {{ text-align: right; white-space: nowrap }} pre {{ white-space: pre-w
 .passed {{ color: #14632a }} .other {{ color: #9a1c1c }} .none {{ color: #6b4e00 }}
 summary {{ cursor: pointer }}
 </style></head><body><h1>{title}</h1><p>{summary}</p>
-<table><thead><tr>{head}</tr></thead><tbody>
-{rows}
-</tbody></table>
+{table}
 {rates}<h2>Feedback</h2>
-{texts}
+{texts}<script>addEventListener('hashchange',open_it);function open_it(){{
+const d=document.querySelector(location.hash||'#none');if(d)d.open=true}}open_it()</script>
 </body></html>
 """
 
@@ -284,47 +267,49 @@ def rates(lab: Lab, results: list[dict[str, Any]]) -> list[tuple[str, str, str, 
             for name, what, seen, count, of in rows]
 
 
-def rates_page(lab: Lab, results: list[dict[str, Any]]) -> str:
-    """The same as a part of the page."""
-    def part(title: str, head: str, what: str) -> list[str]:
-        found = [f"<tr><td>{name}</td><td>{html.escape(printable(text))}</td><td>{seen}</td>"
-                 f'<td class="number">{count} of {of}</td><td class="number">{percent} %</td></tr>'
-                 for name, kind, text, seen, count, of, percent in rates(lab, results) if kind == what]
-        return [f"<h2>{title}</h2>", f"<table><thead><tr><th>exercise</th><th>{head}</th><th></th><th>submissions</th><th></th></tr>"
-                "</thead><tbody>", *found, "</tbody></table>"] if found else []
+class Cell(str):
+    """A cell as HTML. Any other text is escaped."""
 
-    mistakes = part("What wrong kernels behave like", "a kernel that", "mistake")
-    if mistakes:
-        mistakes.append("<p>A submission that several known mistakes explain counts for each.</p>")
-    return "\n".join([*mistakes, *part("Tests passed", "test", "test"), ""])
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """A table of HTML."""
+    lines = ["".join(cell if isinstance(cell, Cell) else f"<td>{html.escape(printable(cell))}</td>" for cell in row) for row in rows]
+    return "\n".join([f"<table><thead><tr>{''.join(f'<th>{html.escape(printable(word))}</th>' for word in head)}</tr></thead><tbody>",
+                      *(f"<tr>{line}</tr>" for line in lines), "</tbody></table>"])
+
+
+def rates_page(lab: Lab, results: list[dict[str, Any]]) -> str:
+    """The rates as a part of the page."""
+    parts = []
+    for kind, title, what, more in (
+            ("mistake", "What wrong kernels behave like", "a kernel that",
+             "<p>A submission that several known mistakes explain counts for each.</p>"), ("test", "Tests passed", "test", "")):
+        rows = [[name, text, seen, Cell(f'<td class="number">{count} of {of}</td>'),
+                 Cell(f'<td class="number">{percent} %</td>')]
+                for name, of_kind, text, seen, count, of, percent in rates(lab, results) if of_kind == kind]
+        if rows:
+            parts += [f"<h2>{title}</h2>", grid(["exercise", what, "", "submissions", ""], rows), more]
+    return "\n".join([*parts, ""])
 
 
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
     """The class on one page. @param columns those of the roster that are passed on"""
     names = [exercise.name for exercise in lab.exercises]
-    head = "".join(f"<th>{html.escape(printable(word))}</th>" for word in ["submission", *columns, "points", *names])
     rows, texts = [], []
     for number, result in enumerate(results):
-        person = result.get("person", {})
+        name = html.escape(printable(result["name"]))
         look = "".join(f"<br>{html.escape(printable(one))}" for one in look_at(result))
-        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a>{look}</td>',
-                 *(f'<td>{html.escape(printable(str(person.get(column, ""))))}</td>' for column in columns),
-                 f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>']
-        for name in names:
-            one = result["exercises"].get(name)
-            word = worst(one) if one else UNSOLVED
+        row = [Cell(f'<td><a href="#s{number}">{name}</a>{look}</td>'), *(str(result.get("person", {}).get(column, "")) for column in columns),
+               Cell(f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>')]
+        for one in (result["exercises"].get(exercise) for exercise in names):
+            word, score = (worst(one), one["score"]) if one else (UNSOLVED, 0)
             kind = "passed" if word == PASSED else "none" if word in (UNSOLVED, NOT_GRADED) else "other"
-            score = one["score"] if one else 0
-            cells.append(f'<td class="{kind}">{score:g} {html.escape(word)}</td>')
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-        texts.append(f'<details id="s{number}"><summary>{html.escape(printable(result["name"]))}</summary>'
-                     f"<pre>{html.escape(feedback(lab, result))}</pre></details>")
-    scores = [result["score"] for result in results]
+            row.append(Cell(f'<td class="{kind}">{score:g} {html.escape(word)}</td>'))
+        rows.append(row)
+        texts.append(f'<details id="s{number}"><summary>{name}</summary><pre>{html.escape(feedback(lab, result))}</pre></details>')
     summary = f"{len(results)} of {expected} submissions graded."
-    if scores:
+    if scores := [result["score"] for result in results]:
         summary += f" Points: lowest {min(scores):g}, median {statistics.median(scores):g}, highest {max(scores):g}."
     summary += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in [*all_not_graded(results), *warnings(results)])
-    script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
-              "location.hash||'#none');if(d)d.open=true}open_it()</script>")
-    return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,
-                       rows="\n".join(rows), rates=rates_page(lab, results), texts="\n".join(texts) + script)
+    return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary),
+                       table=grid(["submission", *columns, "points", *names], rows), rates=rates_page(lab, results), texts="\n".join(texts))

@@ -7,9 +7,11 @@ slot has a user of its own, so that submissions which run at the same time canno
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from . import clock, memory
 from .fault import Fault
@@ -61,9 +64,14 @@ class Sandbox:
     limited: dict[int, tuple[Path | None, int]] = field(default_factory=dict)  # by process: its group, and its limit of memory
     held: int = -1  # a lock on the base, so that a later run knows whether this one is alive
 
+    @property
+    def has_users(self) -> bool:
+        """Whether each slot has a user of its own."""
+        return self.as_root and self.kind != "none"
+
     def __post_init__(self) -> None:
         self.held = locked(self.base)
-        if self.as_root and self.kind != "none":
+        if self.has_users:
             adopt_orphans(True)
             self.groups = memory.groups()
 
@@ -91,13 +99,13 @@ class Sandbox:
 
     def owner(self, slot: int) -> int:
         """The user to whom the files of a slot belong. It changes when the slot gives its user up."""
-        return self.user_of(slot) if self.as_root and self.kind != "none" else os.geteuid()
+        return self.user_of(slot) if self.has_users else os.geteuid()
 
     def folder(self, name: str, slot: int) -> Path:
         """A new empty folder that the user of a slot may write to, and nobody else. Its name begins with `name`: it is
         never a folder that an earlier program had, whatever that program left there."""
         path = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.base))
-        if self.as_root and self.kind != "none":
+        if self.has_users:
             os.chown(path, self.user_of(slot), self.user_of(slot))
         return path
 
@@ -108,7 +116,7 @@ class Sandbox:
         for name, content in files.items():
             (path / name).write_bytes(content)
             (path / name).chmod(0o644)
-        if self.as_root and self.kind != "none":
+        if self.has_users:
             os.chown(path, 0, self.user_of(slot))  # its owner could make it writable
             path.chmod(0o750)
 
@@ -154,12 +162,11 @@ class Sandbox:
             wrapped += ["setpriv", "--no-new-privs", "--"]
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
-        apart = self.as_root and self.kind != "none" and not group
-        process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
-                                   bufsize=0, user=self.user_of(slot) if apart else None,
-                                   group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
-                                   pass_fds=inherited)
+        apart: dict[str, Any] = {}
+        if self.has_users and not group:
+            apart = {"user": self.user_of(slot), "group": self.user_of(slot), "extra_groups": []}
+        process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=scratch, env=variables, start_new_session=True, bufsize=0, pass_fds=inherited, **apart)
         self.limited[process.pid] = (group, most)
         return process
 
@@ -190,26 +197,27 @@ class Sandbox:
         """Kills a program and every process that it started, and waits for it. Returns how it ended."""
         ended = process.poll()
         killed = True
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
-        if self.as_root and self.kind != "none":
+        if self.has_users:
             killed = kill_all_of(self.user_of(slot), process.pid)
         process.wait()
         group, _ = self.limited.pop(process.pid, (None, 0))
         if group:
             memory.remove_group(group)
         for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe:
-                try:
-                    pipe.close()
-                except OSError:
-                    pass
+            with contextlib.suppress(OSError, AttributeError):
+                pipe.close()  # type: ignore[union-attr]
         self.forget(slot)
         if not killed:
             self.give_up(slot)
         return process.returncode if ended is None else ended
+
+    def end_all(self) -> None:
+        """Kills all programs that run, for those who wait for them to end."""
+        for process in list(self.limited):
+            with contextlib.suppress(OSError):  # it has ended
+                os.killpg(process, signal.SIGKILL)
 
     def give_up(self, slot: int) -> None:
         """A process of the user of a slot cannot be ended: the slot gets another user, so that nothing waits for it again.
@@ -261,7 +269,7 @@ class Sandbox:
             os.close(lock)
         self.users.clear()
         self.lost.clear()
-        if self.as_root and self.kind != "none":
+        if self.has_users:
             adopt_orphans(False)
         remove(self.base)
         if self.held >= 0:
@@ -332,26 +340,16 @@ def remove_shared_memory_of(user: int) -> None:
 def processes_of(user: int) -> list[int]:
     """The processes of which one of the four user ids is this one: a set-user-id program has several."""
     found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/status", encoding="utf-8", errors="replace") as file:
-                    ids = next(line for line in file if line.startswith("Uid:")).split()[1:]
-            except (OSError, StopIteration):
-                continue
-            if str(user) in ids:
-                found.append(int(entry))
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, AttributeError):
+            ids = re.search(r"(?m)^Uid:(.*)$", (entry / "status").read_text(errors="replace"))[1]  # type: ignore[index]
+            if str(user) in ids.split():
+                found.append(int(entry.name))
     return found
 
 
 def threads_of(user: int) -> int:
-    count = 0
-    for process in processes_of(user):
-        try:
-            count += len(os.listdir(f"/proc/{process}/task"))
-        except OSError:
-            pass
-    return count
+    return sum(len(list(Path(f"/proc/{process}/task").glob("*"))) for process in processes_of(user))
 
 
 def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -17,7 +18,7 @@ from typing import Any
 
 from .exercises import Lab, folders, load
 from .fault import Fault, Parser
-from .handout import numbered, toml_of
+from .handout import numbered
 
 PLAIN, SEALED = "answers", "docs/answers"  # the folders of what can be read, which git ignores, and of what is encrypted
 SECTIONS = {"Question": "Questions", "Exercise": "Exercises"}  # a heading of an answer, and of the hand-out
@@ -48,6 +49,13 @@ class Answer:
     numbers: list[Number] = field(default_factory=list)
 
 
+def toml_of(value: Any) -> str:
+    """A value as TOML: JSON writes strings and numbers in the same way."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"
+    return f"[{', '.join(map(toml_of, value))}]" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+
+
 def name_of(heading: str, number: int) -> str:
     return f"{heading.lower()} {number}"
 
@@ -76,17 +84,16 @@ def read_answers(path: Path) -> dict[str, Answer]:
         quote = re.match(r"\n+((?:> .*\n)+)", body)
         text, _, rubric = body[quote.end() if quote else 0:].partition("\nRubric:\n")
         points = re.findall(r"(?m)^- ([1-9]\d*): \S", rubric)
-        if name in found:
-            raise Fault(f"{path}: {name} stands there twice")
-        if not quote:
-            raise Fault(f"{path}: {name} does not begin with the text of the {heading.lower()}, after '> '")
-        if not re.sub(r"(?s)<!--.*?-->", "", text).strip():
-            raise Fault(f"{path}: {name} has no answer")
-        if not points:
-            raise Fault(f"{path}: {name} has no rubric: a line 'Rubric:', then lines such as '- 2: for what'")
         numbers = [Number(*one) for one in NUMBER.findall(body)]
-        if len(numbers) != body.count("<!-- number"):
-            raise Fault(f"{path}: {name}: a number has a line with its value, one with its command, and one with a pattern")
+        for wrong, what in (
+                (name in found, " stands there twice"), (not quote, f" does not begin with the text of the {heading.lower()}, after '> '"),
+                (not re.sub(r"(?s)<!--.*?-->", "", text).strip(), " has no answer"),
+                (not points, " has no rubric: a line 'Rubric:', then lines such as '- 2: for what'"),
+                (len(numbers) != body.count("<!-- number"),
+                 ": a number has a line with its value, one with its command, and one with a pattern")):
+            if wrong:
+                raise Fault(f"{path}: {name}{what}")
+        assert quote
         question = " ".join(quote[1].replace("\n> ", " ").removeprefix("> ").split())
         found[name] = Answer(question, text, sum(map(int, points)), numbers)
     return found

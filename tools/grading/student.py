@@ -49,24 +49,20 @@ def target_of(lab: Lab, part: Part | None) -> str:
 
 
 def built(root: Path, targets: list[str]) -> str:
-    """Builds programs. Returns what the compiler said when it failed."""
+    """Builds programs, and shows the present line of the build on a terminal. Returns what the compiler said when it failed."""
     printed = ""
-    words = [word for target in targets for word in ("--target", target)]
-    with subprocess.Popen(["cmake", "--build", str(root / "build/default"), *words], stdin=subprocess.DEVNULL,
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    width = shutil.get_terminal_size().columns - 1
+    with subprocess.Popen(["cmake", "--build", str(root / "build/default"), "--target", *targets], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as building:
         assert building.stdout
         for line in building.stdout:
             printed += line
-            show_progress(line.rstrip())
-    show_progress("")
+            if shown:
+                print(f"\r\033[K{line.rstrip()[:width]}", end="", file=sys.stderr, flush=True)
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
     return "" if building.returncode == 0 else printed[-4000:]
-
-
-def show_progress(line: str) -> None:
-    """Shows a line in place of the one before. On a terminal only."""
-    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        width = shutil.get_terminal_size().columns
-        print(f"\r\033[K{line[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def state_of(lab: Lab, part: Part) -> str:
@@ -94,15 +90,23 @@ def not_theirs(part: Part, printed: str) -> str:
             "from the hand-out again; it may also use what your file should define.\n")
 
 
+def compiled(root: Path, lab: Lab, part: Part) -> str:
+    """Builds the worker of a part. Returns what the compiler said, and whose file it said it of; "" when it compiles."""
+    trouble = built(root, [target_of(lab, part)])
+    return trouble and f"it does not compile:\n{not_theirs(part, trouble)}{trouble}"
+
+
 def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple[str, list[Result], str]:
     """The state of one back end of an exercise that has been begun: right, wrong, not tested; its results; further text."""
     lab = judge.lab
-    why = judge.why_not(part)
-    if why:
-        return "not tested", [], f"{why} here" + without_gpu(root, lab, part)
-    trouble = built(root, [target_of(lab, part)])
-    if trouble:
-        return "wrong", [], f"it does not compile:\n{not_theirs(part, trouble)}{trouble}"
+    if why := judge.why_not(part):
+        if part.backend == "opencl":
+            return "not tested", [], f"{why} here"
+        if not knows(root, target_of(lab, part)):
+            return "not tested", [], f"{why} here; ./lab cuda on compiles it all the same, where nvcc is installed"
+        return "not tested", [], f"{why} here; {compiled(root, lab, part) or 'it compiles'}"
+    if trouble := compiled(root, lab, part):
+        return "wrong", [], trouble
     files = {file: (lab.path / file).read_bytes() for file in part.files}
     results = judge.judge(exercise, part, files, slot=0, built=judge.worker_program(part))
     for one in results:
@@ -110,16 +114,6 @@ def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple
             one.message = not_theirs(part, one.message) + one.message
     outcomes = {one.outcome for one in results}
     return "right" if outcomes == {PASSED} else "not tested" if outcomes <= {PASSED, NOT_GRADED} else "wrong", results, ""
-
-
-def without_gpu(root: Path, lab: Lab, part: Part) -> str:
-    """What becomes of a CUDA file where there is no GPU: it is compiled if `./lab cuda on` says so."""
-    if part.backend != "cuda":
-        return ""
-    if not knows(root, target_of(lab, part)):
-        return "; ./lab cuda on compiles it all the same, where nvcc is installed"
-    trouble = built(root, [target_of(lab, part)])
-    return f"; it does not compile:\n{not_theirs(part, trouble)}{trouble}" if trouble else "; it compiles"
 
 
 def knows(root: Path, target: str) -> bool:
@@ -138,21 +132,14 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
         print(f"    visible tests passed, {exercise.hidden[part.backend]} hidden ones not run: they run when it is graded")
     hints = {test.name: test.hint for test in exercise.tests}
     for result in results:
-        if result.outcome == PASSED:
-            print(f"    {painted('right')}  {result.test} ({result.points:g})")
-            if result.message:
-                print(textwrap.indent(result.message, "           "))
-            continue
-        points = f"({result.score:g} of {result.points:g})"
-        if result.outcome == NOT_GRADED:
-            print(f"    not tested  {result.test} {points}")
-        else:
-            print(f"    {painted('wrong')}  {result.test} {points}: {result.outcome}")
+        what = {PASSED: "right", NOT_GRADED: "not tested"}.get(result.outcome, "wrong")
+        points = f"{result.points:g}" if what == "right" else f"{result.score:g} of {result.points:g}"
+        print(f"    {painted(what)}  {result.test} ({points}){f': {result.outcome}' if what == 'wrong' else ''}")
         if result.message:
             print(textwrap.indent(result.message, "           "))
         if result.outcome == BUILD_ERROR:
             break
-        if result.outcome != NOT_GRADED and result.public not in OTHER_TESTS:
+        if what == "wrong" and result.public not in OTHER_TESTS:
             print(f"           Hint: {hints[result.test]}")
     sys.stdout.flush()  # also when it goes to a file or a pipe
 
@@ -169,11 +156,9 @@ def what_to_do(lab: Lab, exercise: Exercise, part: Part, state: str) -> str:
 
 def test(root: Path, names: list[str]) -> bool:
     """Tests exercises and shows the results. Returns whether none is wrong, unsolved or missing."""
-    fine = True
     points = most = 0.0
     judges: dict[str, Judge] = {}
-    right: set[str] = set()
-    open_ones: list[str] = []
+    seen: dict[str, list[str]] = {}  # by exercise: the states of its back ends
     sandbox = best("none")
     asked = chosen(labs_of(root), names)
     begun = [(lab, part) for lab, exercise in asked for part in exercise.parts.values() if state_of(lab, part) == "begun"]
@@ -182,10 +167,8 @@ def test(root: Path, names: list[str]) -> bool:
             prebuild(root, [lab for lab, _ in begun], [(lab, part) for lab, part in begun if part.backend == "opencl"])
         for lab, exercise in asked:
             parts = list(exercise.parts.values())
-            shown = [part for part in parts if state_of(lab, part) != "unsolved"]
             best_of_parts = 0.0
-            states = []
-            for part in shown or parts[:1]:
+            for part in [part for part in parts if state_of(lab, part) != "unsolved"] or parts[:1]:
                 state, results, more = state_of(lab, part), [], ""
                 if state == "begun":
                     if lab.name not in judges:
@@ -193,20 +176,17 @@ def test(root: Path, names: list[str]) -> bool:
                             raise Fault(f"the tests do not build:\n{trouble}")
                         judges[lab.name] = Judge(lab, root / "build/default", sandbox, b"visible")
                     state, results, more = test_part(root, judges[lab.name], exercise, part)
-                fine = fine and state in ("right", "not tested")
-                states.append(state)
+                seen.setdefault(exercise.name, []).append(state)
                 best_of_parts = max(best_of_parts, sum(one.score for one in results))
                 show(exercise, part, state, results, more)
                 if step := what_to_do(lab, exercise, part, state):
                     print(f"    {step}", flush=True)
-            if "right" in states:
-                right.add(exercise.name)
-            elif "not tested" not in states:
-                open_ones.append(exercise.name)
             points += best_of_parts
             most += exercise.points
     finally:
         sandbox.close()
+    right = {name for name, states in seen.items() if "right" in states}
+    open_ones = [name for name, states in seen.items() if not {"right", "not tested"} & set(states)]
     print(f"{points:g} of {most:g} points in the tests that you can see")
     if "GITHUB_ACTIONS" in os.environ:  # where GitHub Classroom finds the points
         print(f"::notice title=Autograding report::{json.dumps({'totalPoints': points, 'maxPoints': most})}")
@@ -220,9 +200,8 @@ def test(root: Path, names: list[str]) -> bool:
     if "GITHUB_ACTIONS" not in os.environ:  # what the first edit needs, so that its verdict takes seconds
         later = [(lab, part) for lab, exercise in asked for part in exercise.parts.values()
                  if part.backend == "opencl" and (lab, part) not in begun]
-        if later:
-            prebuild(root, [lab for lab, _ in later], later)
-    return fine
+        prebuild(root, [lab for lab, _ in later], later)
+    return all(state in ("right", "not tested") for states in seen.values() for state in states)
 
 
 def prebuild(root: Path, labs: list[Lab], parts: list[tuple[Lab, Part]]) -> None:
@@ -373,21 +352,20 @@ def main(words: list[str]) -> int:
     root, command, names = Path(words[0]), words[1], words[2:]
     if command in ("list", "zip") and names:
         raise Fault(f"{command} takes no arguments")
-    if command == "unsolved":
-        print(unsolved(root, names[0]))
-        return 0
-    if command == "reset":
-        reset(root, names)
-        return 0
-    if command == "list":
-        for lab in labs_of(root):
-            print(f"{lab.name}: {', '.join(exercise.name for exercise in lab.exercises)}")
-    elif command == "zip":
-        print(pack(root))
-    elif command == "watch":
-        watch(root, names)
-    else:
-        return 0 if test(root, names) else 1
+    match command:
+        case "unsolved":
+            print(unsolved(root, names[0]))
+        case "reset":
+            reset(root, names)
+        case "list":
+            for lab in labs_of(root):
+                print(f"{lab.name}: {', '.join(exercise.name for exercise in lab.exercises)}")
+        case "zip":
+            print(pack(root))
+        case "watch":
+            watch(root, names)
+        case _:
+            return 0 if test(root, names) else 1
     return 0
 
 

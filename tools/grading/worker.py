@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -43,60 +44,53 @@ class Worker:
         self.printed = b""
         self.counter = counter
         self.kernels: list[int | None] = []  # that ran for each message, where there is a counter
+        self.times: list[float] = []  # that the answers took, in seconds
         assert process.stdin and process.stdout and process.stderr
         self.to, self.answers, self.errors = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
         for pipe in (self.to, self.answers, self.errors):
             os.set_blocking(pipe, False)
 
-    def ask(self, message: bytes, seconds: float) -> tuple[bytes, float]:
-        """Hands a message over and returns the answer, and the seconds that it took. Notes how many kernels ran for it."""
-        answer, took = self.exchange(message, seconds)
+    def ask(self, message: bytes, seconds: float) -> bytes:
+        """Hands a message over and returns the answer. Notes how long it took, and how many kernels ran for it."""
+        answer = self.exchange(message, seconds)
         if self.counter:
             self.kernels.append(self.counter.ask())
-        return answer, took
+        return answer
 
-    def exchange(self, message: bytes, seconds: float) -> tuple[bytes, float]:
+    def exchange(self, message: bytes, seconds: float) -> bytes:
         rest = memoryview(struct.pack("<Q", len(message)) + message)
-        answer = bytearray()
-        wanted = 8
-        begin = clock.now()
-        deadline = begin + seconds
+        answer, wanted, begin = bytearray(), 8, clock.now()
         with selectors.DefaultSelector() as ready:
-            ready.register(self.to, selectors.EVENT_WRITE)
-            ready.register(self.answers, selectors.EVENT_READ)
-            ready.register(self.errors, selectors.EVENT_READ)
-            while True:
-                left = deadline - clock.now()
-                events = ready.select(max(0, min(left, LOOKED)))
-                if left <= 0 and (left < -LAST_LOOK or not any(key.fd == self.answers for key, _ in events)):
+            for pipe in (self.to, self.answers, self.errors):
+                ready.register(pipe, selectors.EVENT_WRITE if pipe == self.to else selectors.EVENT_READ)
+            while len(answer) < wanted:
+                left = begin + seconds - clock.now()
+                pipes = [key.fd for key, _ in ready.select(max(0, min(left, LOOKED)))]
+                if left <= 0 and (left < -LAST_LOOK or self.answers not in pipes):
                     raise TimedOut
                 self.watch()
-                for key, _ in events:
-                    if key.fd == self.to:
-                        try:
-                            rest = rest[os.write(self.to, rest[: 1 << 20]):]
-                        except BlockingIOError:
-                            continue
-                        except OSError:
-                            rest = rest[:0]
-                        if not rest:
-                            ready.unregister(self.to)
-                    elif key.fd == self.errors:
-                        if not self.drain():
-                            ready.unregister(self.errors)
-                    else:
-                        piece = self.read(self.answers, wanted - len(answer))
-                        if piece is None:
-                            continue
-                        if not piece:
+                if self.to in pipes:
+                    try:
+                        rest = rest[os.write(self.to, rest[: 1 << 20]):]
+                    except BlockingIOError:
+                        pass
+                    except OSError:
+                        rest = rest[:0]
+                    if not rest:
+                        ready.unregister(self.to)
+                if self.errors in pipes and not self.drain():
+                    ready.unregister(self.errors)
+                if self.answers in pipes:
+                    piece = self.read(self.answers, wanted - len(answer))
+                    if piece == b"":
+                        raise Ended
+                    answer += piece or b""
+                    if len(answer) == 8 == wanted:
+                        wanted += struct.unpack("<Q", answer)[0]
+                        if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
                             raise Ended
-                        answer += piece
-                        if len(answer) == 8 == wanted:
-                            wanted += struct.unpack("<Q", answer)[0]
-                            if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
-                                raise Ended
-                        if len(answer) == wanted:
-                            return bytes(answer[8:]), clock.now() - begin
+        self.times.append(clock.now() - begin)
+        return bytes(answer[8:])
 
     def watch(self) -> None:
         """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so. Ends
@@ -146,10 +140,8 @@ class Worker:
 
     def ended(self, wait: float) -> str:
         if wait > 0:
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(wait)
-            except subprocess.TimeoutExpired:
-                pass
         code = self.sandbox.end(self.process, self.slot)
         if self.counter:
             self.counter.close()

@@ -21,7 +21,7 @@ namespace gpulab {
 /// - A file that may not be written (mode 444), a folder that may not be written and a directory are refused.
 /// - A file that is not regular (a pipe, a terminal) is written as it is, and so is the file that stdout or stderr goes
 ///   to (`--trace /dev/stderr 2> out.txt`): the content follows what was printed.
-/// - `-` is stdout, while a StdoutForResults lives (see Options::output()).
+/// - `-` is stdout, after keep_stdout_for_results() (see Options::output()).
 class OutputFile {
 public:
     OutputFile() = default;
@@ -70,14 +70,8 @@ void flush_stdout();
 /// Whether a file name means stdout: `-`, /dev/stdout, or the very file that stdout goes to. /dev/null does not.
 bool names_stdout(const std::string& path);
 
-/// Keeps stdout for results. While it lives, what the program prints to stdout goes to stderr, and an OutputFile named
-/// `-` goes to stdout. There is one at a time, in the Options.
-class StdoutForResults {
-public:
-    StdoutForResults();  ///< @throws Error when the system has no file descriptor left
-    ~StdoutForResults(); ///< what is printed goes to stdout again
-    StdoutForResults(const StdoutForResults&) = delete;
-    StdoutForResults& operator=(const StdoutForResults&) = delete;
-};
+/// Keeps stdout for results: from now on what the program prints to stdout goes to stderr, and an OutputFile named `-`
+/// goes to stdout. @throws Error when the system has no file descriptor left
+void keep_stdout_for_results();
 
 } // namespace gpulab

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +90,13 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
     if (list.empty()) throw UsageError("nothing to run: the chosen devices have no variant");
     return list;
 }
+
+/// Refuses --variant for a study that has its own kernels. @throws UsageError when the user named variants
+void refuse_variants(const Options& options);
+
+/// The devices for the kernels that only a study has: those of these back ends that the user chose.
+/// @throws UsageError when there are none, or when the user named variants
+std::vector<Device> study_devices(const Options& options, std::initializer_list<Backend> backends);
 
 /// One pass from host data to host data, in milliseconds.
 struct Pass {

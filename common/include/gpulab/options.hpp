@@ -20,8 +20,6 @@ class App;
 
 namespace gpulab {
 
-class StdoutForResults;
-
 /// Reads a size as people write it: 1000000, 1e6, 2^20, 16Ki, 3M (k, M, G: powers of 1000; Ki, Mi, Gi: of 1024).
 /// @throws UsageError naming `what` when the text is not a whole number, negative, or beyond 2^63 - 1
 std::int64_t parse_size(const std::string& text, std::string_view what);
@@ -73,8 +71,8 @@ public:
     void input(const std::string& name, std::string& value, const std::string& help);
     /// The name of a file that the program writes. No two such options, --json and --csv among them, may name the same
     /// file, nor one that the program reads. If one names stdout, that is `-`, /dev/stdout or a file that stdout goes
-    /// to, parse() makes it `-`, and from then on until the options are gone stdout has only what an OutputFile of that
-    /// name is given: everything else that the program prints goes to stderr.
+    /// to, parse() makes it `-`, and from then on stdout has only what an OutputFile of that name is given: everything
+    /// else that the program prints goes to stderr.
     void output(const std::string& name, std::string& value, const std::string& help);
     /// A switch.
     void flag(const std::string& name, bool& value, const std::string& help);
@@ -149,7 +147,6 @@ private:
         std::string* file;
     };
     std::vector<Output> outputs_ = {{"--json", &json_}, {"--csv", &csv_}};
-    std::unique_ptr<StdoutForResults> stdout_; // where an output names it
     std::vector<std::function<void()>> checks_;
     std::vector<std::function<void()>> when_emulated_; // added by small()
     bool list_ = false;

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "gpulab/poisoning.hpp" // resets: a variant that has the stopwatch has them
+
 namespace gpulab {
 
 /// Median and extremes of the repeats, in milliseconds.

@@ -418,21 +418,8 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     return coo;
 }
 
-bool holds_header(std::string_view beginning) {
-    Lines lines(beginning);
-    std::string_view line;
-    if (!lines.next(line)) return false;
-    constexpr std::size_t longest_banner = 1000; // none is so long: a file without line ends is no Matrix Market file
-    if (lines.rest().empty()) return beginning.size() > longest_banner;
-    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-    if (Words words(line); words.empty() || lower(words.next()) != "%%matrixmarket") return true; // known to be wrong
-    while (lines.next(line))
-        if (!ignored(line)) return !lines.rest().empty() || beginning.ends_with('\n'); // else it may be cut
-    return false;
-}
-
-MatrixSize announced_size(std::string_view beginning) {
-    Lines lines(beginning);
+MatrixSize announced_size(std::string_view text) {
+    Lines lines(text);
     try {
         const Header h = parse_header(lines);
         const double mirrored = h.symmetry != Symmetry::general ? 2 : 1;

@@ -1,9 +1,12 @@
 // Reads Matrix Market files. Their text: matrix_market.cpp.
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
-#include <limits>
 #include <new>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -14,62 +17,46 @@
 
 namespace gpulab {
 
+namespace fs = std::filesystem;
+
 namespace {
 
-constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-
-std::string read_all(InputFile& source, const std::string& path, std::string text) {
-    if (source.has_length()) {
-        if (const auto memory = host_memory_bytes(); memory > 0 && source.bytes() > memory)
-            throw cannot_read(path, fmt::format("its {} bytes do not fit main memory", source.bytes()));
-        text.reserve(source.bytes() + (1 << 16));
-    }
-    source.read(text, all);
-    return text;
-}
-
-/// A text that matrix_market_size() had to read to its end.
+/// The text of the file whose size was asked for, for who reads the matrix next.
 struct Kept {
     std::string path, text;
-    bool there = false;
-} kept;
+    fs::file_time_type written; // a regular file that has changed since is read again
+    std::uintmax_t bytes;
+};
+std::optional<Kept> kept;
+
+std::string& keep(const std::string& path) {
+    std::error_code failed;
+    const fs::file_time_type written = fs::last_write_time(path, failed);
+    const std::uintmax_t bytes = fs::file_size(path, failed);
+    const bool same =
+        kept && kept->path == path && (fs::is_fifo(path, failed) || (kept->written == written && kept->bytes == bytes));
+    if (!same) {
+        kept.reset(); // before the other takes memory
+        kept = {path, content_of(path), written, bytes};
+    }
+    return kept->text;
+}
 
 } // namespace
 
-MatrixSize matrix_market_size(const std::string& path) try {
-    MatrixSize size;
-    double bytes = 0;
-    if (!kept.there || kept.path != path) {
-        kept = {};
-        InputFile source(path);
-        std::string text;
-        for (std::size_t most = 1 << 16; source.read(text, most) && !holds_header(text);) most *= 2;
-        size = announced_size(text);
-        bytes = static_cast<double>(source.bytes());
-        if (!source.has_length()) kept = {path, read_all(source, path, std::move(text)), true};
-    }
-    if (kept.there) {
-        size = announced_size(kept.text);
-        bytes = static_cast<double>(kept.text.size());
-    }
-    size.nonzeros = std::min(size.nonzeros, bytes); // an entry takes 2 bytes or more, mirrored 4
+MatrixSize matrix_market_size(const std::string& path) {
+    const std::string& text = keep(path);
+    MatrixSize size = announced_size(text);
+    // An entry takes 2 bytes or more, mirrored 4.
+    size.nonzeros = std::min(size.nonzeros, static_cast<double>(text.size()));
     return size;
-} catch (const std::bad_alloc&) {
-    throw cannot_read(path, "there is not enough main memory");
 }
 
 template <class T> Csr<T> read_matrix_market(const std::string& path) try {
     Coo<T> coo;
     {
-        std::string text;
-        if (kept.there && kept.path == path) {
-            text = std::move(kept.text);
-        } else {
-            InputFile source(path);
-            source.read(text, 1 << 16); // to know whether it is compressed
-            text = read_all(source, path, std::move(text));
-        }
-        kept = {};
+        const std::string text = std::move(keep(path));
+        kept.reset();
         coo = parse_matrix_market<T>(text, path);
     }
     // Few entries may announce very many rows, and CSR stores an offset for each.

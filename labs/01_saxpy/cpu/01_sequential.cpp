@@ -3,7 +3,6 @@
 //
 // Limit: how many cache lines one core can have in flight, that is, requested from memory and not yet arrived. They
 // may use only a part of the memory bandwidth; `--study threads` shows how much more several cores reach.
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

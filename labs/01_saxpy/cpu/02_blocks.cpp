@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 

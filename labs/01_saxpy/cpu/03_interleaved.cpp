@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "gpulab/poisoning.hpp"
-
 namespace saxpy {
 
 void cpu_distances(const DistanceProblem& p, Distances& d, gpulab::Stopwatch& watch) {

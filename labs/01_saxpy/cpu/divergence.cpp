@@ -1,5 +1,4 @@
 // The two branches of study divergence on the CPU: the reference. Element i starts from the number i + 1.
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {

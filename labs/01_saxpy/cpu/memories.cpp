@@ -1,5 +1,4 @@
 // The reads of study memories on the CPU: the reference.
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {

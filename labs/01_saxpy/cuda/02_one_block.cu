@@ -17,10 +17,8 @@
 // Limit: one block runs on one multiprocessor. All others are idle.
 #include <string>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -42,13 +40,11 @@ void cuda_one_block(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(static_cast<std::size_t>(most));
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return; // a block of no threads is an error
-            one_block_kernel<<<1, static_cast<unsigned>(p.size()), 0, stream>>>(p.k, a.data(), b.data(), out.data());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return; // a block of no threads is an error
+        one_block_kernel<<<1, static_cast<unsigned>(p.size()), 0, stream>>>(p.k, a.data(), b.data(), out.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

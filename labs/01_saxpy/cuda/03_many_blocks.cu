@@ -6,10 +6,7 @@
 // one request for four sectors of 32 bytes, and every byte of these is used (coalesced).
 // Limit: the bytes in flight. Each thread requests 8 bytes, computes one element and ends, and the device has to start
 // n / 256 blocks.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

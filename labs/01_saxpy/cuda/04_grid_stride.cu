@@ -7,11 +7,8 @@
 // Limit: each thread waits for its two 4-byte loads before it requests the next two: 8 bytes in flight.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -32,12 +29,10 @@ void cuda_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
     constexpr unsigned threads = 256;
     const unsigned resident = gpulab::resident_blocks(grid_stride_kernel, threads);
     const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            grid_stride_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        grid_stride_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

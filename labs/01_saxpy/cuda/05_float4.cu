@@ -10,10 +10,7 @@
 // flight whenever threads start, compute or store. The latency in this law is that of a memory under load, where
 // requests wait for each other; a single load on an idle device returns sooner.
 // Limit: the memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -41,12 +38,10 @@ void cuda_float4(const Problem& p, Output& c, Stopwatch& watch) {
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(p.size() / 4, threads);
     watch.tile(4 * threads);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            float4_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        float4_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -14,10 +14,7 @@
 // - __restrict__ promises that c does not overlap a or b. The compiler may then move a load ahead of a store.
 //
 // Limit: the memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -71,12 +68,10 @@ void cuda_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::DeviceBuffer<float> out(p.size());
     const unsigned blocks = gpulab::grid_size(p.size() / 4, tile);
     watch.tile(4 * std::size_t{tile});
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            vectorised_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        vectorised_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

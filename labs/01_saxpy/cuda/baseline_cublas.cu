@@ -2,7 +2,6 @@
 //
 // It computes y = k x + y in place, so b is copied into y before every run; this copy is not timed.
 // It moves the same 12 bytes per element: it reads x and y and writes y.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "saxpy.hpp"
@@ -16,13 +15,11 @@ void cuda_cublas(const Problem& p, Output& c, Stopwatch& watch) {
     const auto reset = [&](cudaStream_t stream) {
         CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
     };
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUBLAS_CHECK(cublasSetStream(handle, stream));
-            CUBLAS_CHECK(cublasSaxpy_64(handle, static_cast<std::int64_t>(p.size()), &p.k, a.data(), 1, out.data(), 1));
-        },
-        reset);
+    const auto launch = [&](cudaStream_t stream) {
+        CUBLAS_CHECK(cublasSetStream(handle, stream));
+        CUBLAS_CHECK(cublasSaxpy_64(handle, static_cast<std::int64_t>(p.size()), &p.k, a.data(), 1, out.data(), 1));
+    };
+    gpulab::watch_stream(watch, launch, reset);
     out.copy_to(c);
 }
 

@@ -7,10 +7,7 @@
 // Where the second and the third load find their sectors in the L1 cache, the packed layout moves fewer bytes.
 // `--study alignment` measures it.
 #include "distances.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace saxpy {
 
@@ -36,12 +33,10 @@ void distances(Point from, const std::vector<AnyPoint>& points, Distances& d, gp
     gpulab::DeviceBuffer<float> out(points.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(points.size(), threads);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(d);
 }
 

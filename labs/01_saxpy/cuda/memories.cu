@@ -5,10 +5,7 @@
 // serves one address at a time: where the lanes of a warp read different words, it takes one access for each of them.
 // A texture is an object that the host creates around device memory; tex1Dfetch reads an element of it. `__ldg` is an
 // ordinary load of data that no thread writes while the kernel runs.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {

@@ -1,11 +1,8 @@
 // The kernels of the studies: SAXPY with a variable block size or stride, and two branches of equal length.
 // (Alfaro Vigo & Rossetto, sections 2.3.1, 2.3.4 and 2.3.6)
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {
@@ -61,16 +58,14 @@ void cuda_copies_and_kernel(const Problem& p, Output& c, Stopwatch& watch) {
     //| throw gpulab::Unsupported("withheld, because it tells the answer of the exercise many-blocks");
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     // END ANSWER
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) { // the commands of a stream run one after another
-            CUDA_CHECK(cudaMemcpyAsync(a.data(), p.a.data(), a.bytes(), cudaMemcpyHostToDevice, stream));
-            CUDA_CHECK(cudaMemcpyAsync(b.data(), p.b.data(), b.bytes(), cudaMemcpyHostToDevice, stream));
-            block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-            CUDA_CHECK_LAUNCH();
-            CUDA_CHECK(cudaMemcpyAsync(c.data(), out.data(), out.bytes(), cudaMemcpyDeviceToHost, stream));
-        },
-        gpulab::poisoning(a, b, out));
+    const auto launch = [&](cudaStream_t stream) { // the commands of a stream run one after another
+        CUDA_CHECK(cudaMemcpyAsync(a.data(), p.a.data(), a.bytes(), cudaMemcpyHostToDevice, stream));
+        CUDA_CHECK(cudaMemcpyAsync(b.data(), p.b.data(), b.bytes(), cudaMemcpyHostToDevice, stream));
+        block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        CUDA_CHECK_LAUNCH();
+        CUDA_CHECK(cudaMemcpyAsync(c.data(), out.data(), out.bytes(), cudaMemcpyDeviceToHost, stream));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(a, b, out));
     out.check_guard_bands();
 }
 
@@ -82,12 +77,10 @@ void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned thr
     //| throw gpulab::Unsupported("withheld, because it tells the answer of the exercise many-blocks");
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     // END ANSWER
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -102,12 +95,10 @@ void cuda_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride
     constexpr unsigned threads = 256;
     const std::size_t rows = gpulab::ceil_div(p.size(), stride);
     const dim3 blocks(gpulab::grid_size(rows, threads), stride);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -115,12 +106,10 @@ void cuda_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<std::uint32_t> result(out.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(out.size(), threads);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            divergence_kernel<<<blocks, threads, 0, stream>>>(branch == Branch::even_odd, result.data(), out.size());
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        divergence_kernel<<<blocks, threads, 0, stream>>>(branch == Branch::even_odd, result.data(), out.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

@@ -8,10 +8,7 @@
 // Limit: on a GPU, 8 bytes in flight per work-item, as in CUDA. On a CPU, main memory: a work-group
 // becomes a loop over its items there, and the cores share the n / 256 work-groups.
 #include "02_one_item.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

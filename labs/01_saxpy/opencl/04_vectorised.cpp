@@ -5,10 +5,7 @@
 // register, on a GPU one 16-byte access.
 // Limit: the memory.
 #include "04_vectorised.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

@@ -2,10 +2,7 @@
 #include "distances.hpp"
 
 #include "distances.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace saxpy {
 

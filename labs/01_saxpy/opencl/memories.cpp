@@ -2,11 +2,7 @@
 // out.
 #include <string>
 
-#include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "memories.cl.hpp"
 #include "studies.hpp"
 

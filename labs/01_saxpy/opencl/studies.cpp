@@ -3,11 +3,7 @@
 
 #include <string>
 
-#include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.cl.hpp"
 
 namespace saxpy {
@@ -36,15 +32,14 @@ void opencl_copies_and_kernel(const Problem& p, Output& c, Stopwatch& watch) {
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     constexpr std::size_t local = 256;
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { // the commands of a queue run in this order
-            queue.enqueueWriteBuffer(a.data(), CL_FALSE, 0, a.bytes(), p.a.data(), nullptr, events.add());
-            queue.enqueueWriteBuffer(b.data(), CL_FALSE, 0, b.bytes(), p.b.data(), nullptr, events.add());
-            gpulab::enqueue(queue, kernel, gpulab::global_size(n, local), local, events.add());
-            queue.enqueueReadBuffer(out.data(), CL_FALSE, 0, out.bytes(), c.data(), nullptr, events.add());
-        },
-        gpulab::poisoning(a, b, out));
+    const auto launch = [&](const cl::CommandQueue& queue,
+                            gpulab::ClEvents& events) { // the commands of a queue run in this order
+        queue.enqueueWriteBuffer(a.data(), CL_FALSE, 0, a.bytes(), p.a.data(), nullptr, events.add());
+        queue.enqueueWriteBuffer(b.data(), CL_FALSE, 0, b.bytes(), p.b.data(), nullptr, events.add());
+        gpulab::enqueue(queue, kernel, gpulab::global_size(n, local), local, events.add());
+        queue.enqueueReadBuffer(out.data(), CL_FALSE, 0, out.bytes(), c.data(), nullptr, events.add());
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(a, b, out));
     out.check_guard_bands();
 }
 

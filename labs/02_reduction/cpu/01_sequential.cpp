@@ -4,7 +4,6 @@
 // large that adding a number below 1 changes nothing, the rest of the array is lost.
 // Limit: latency. Each addition waits for the one before it, two to four cycles, depending on the CPU, and the compiler
 // may not reorder floating-point additions to break that chain.
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

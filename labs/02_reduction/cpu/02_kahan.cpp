@@ -4,7 +4,6 @@
 // does not grow with n; see compensated.hpp.
 // Limit: about four more operations and a comparison for each element.
 #include "compensated.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

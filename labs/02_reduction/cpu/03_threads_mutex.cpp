@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

@@ -1,8 +1,6 @@
 // The dot product by one loop on one core; the speed-ups are relative to it.
 #include "dot.hpp"
 
-#include "gpulab/poisoning.hpp"
-
 namespace reduction {
 
 template <class T> void cpu_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopwatch& watch) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace reduction {

@@ -1,8 +1,6 @@
 // The prefix sums by one loop on one core; the speed-ups are relative to it. Adds in double, or in 64-bit integers.
 #include "scan.hpp"
 
-#include "gpulab/poisoning.hpp"
-
 namespace reduction {
 
 template <class T> void cpu_scan(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {

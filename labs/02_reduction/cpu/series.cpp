@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace reduction {

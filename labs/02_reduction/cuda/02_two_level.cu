@@ -10,10 +10,7 @@
 // step, but only one of the 256 sums is used; the next rung leaves these additions out.
 #include <utility>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

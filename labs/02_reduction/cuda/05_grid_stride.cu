@@ -8,11 +8,8 @@
 // the tree is now a small part.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

@@ -9,10 +9,8 @@
 // The additions are always done in the same order, so the same grid gives the same bits every time.
 // Limit: memory while n is large, as before; when n is small, the launch and a write over the bus.
 #include "block_sum.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "private_sum.cuh"
 #include "reduction.hpp"
 

@@ -7,10 +7,8 @@
 // Limit: as rung 8, plus the memset and the copy. One atomicAdd per block; one per element would be n additions to the
 // same address, one after another.
 #include "block_sum.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "private_sum.cuh"
 #include "reduction.hpp"
 

@@ -6,10 +6,8 @@
 #include <cub/device/device_reduce.cuh>
 #include <limits>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

@@ -3,10 +3,8 @@
 // In device-pointer mode the call does not wait for the result, which goes straight into mapped host memory, as in
 // cuda_dot.
 #include "dot.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace reduction {
 

@@ -3,9 +3,7 @@
 // Without an atomic operation the lanes of a warp load the same number and store the same sum: of 32 additions at most
 // one counts, and other warps overwrite that one too. `volatile` keeps the load and the store in each thread; it
 // protects nothing. (Alfaro Vigo & Rossetto, section 2.3.4: several threads of a warp write to one place)
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "studies.hpp"
 
 namespace reduction {

@@ -6,10 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

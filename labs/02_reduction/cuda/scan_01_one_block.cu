@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <string>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {

@@ -7,10 +7,7 @@
 // written again, 16 bytes per float where 8 would do.
 #include <vector>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {

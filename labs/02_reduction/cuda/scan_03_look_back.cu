@@ -31,10 +31,7 @@
 // Limit: memory, 8 bytes per float; the chain of look-backs; the registers that hold a tile while its block waits.
 #include <cstring>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 #include "scan_tiles.cuh"
 

@@ -35,12 +35,9 @@
 #include <string>
 
 #include "gpulab/cuda/barrier.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 #include "scan_tiles.cuh"
 

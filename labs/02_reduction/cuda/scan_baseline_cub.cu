@@ -2,10 +2,8 @@
 #include <cub/device/device_scan.cuh>
 #include <limits>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {

@@ -5,9 +5,7 @@
 // per group instead of once per 256 elements. A second launch, of one group, adds up the few sums that are left.
 // Limit: 4-byte loads, and each item waits for one before it adds; for a small n the second launch.
 #include "03_grid_stride.cl.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 

@@ -4,9 +4,7 @@
 // in double. The time ends when the partial sums are on the host; its few hundred additions are not counted.
 // Limit: 4-byte loads as in rung 3, and the host's part, which grows with the number of groups.
 #include "04_multi_stage.cl.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 

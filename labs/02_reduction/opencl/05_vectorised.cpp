@@ -5,9 +5,7 @@
 // for the one before. On a CPU a float4 is one SIMD register. The host half is that of rung 3, with two launches.
 // Limit: memory; for a small n the second launch.
 #include "05_vectorised.cl.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 

@@ -1,6 +1,4 @@
 // Study lost-update: work-items add to one number.
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "launch.hpp"
 #include "lost_update.cl.hpp"

@@ -9,9 +9,7 @@
 // groups.
 #include <vector>
 
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "scan.hpp"
 #include "scan_two_level.cl.hpp"

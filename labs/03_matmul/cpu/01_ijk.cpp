@@ -3,7 +3,6 @@
 // Each element of C in turn: row i of A times column j of B.
 // Limit: the column. Its numbers lie n elements apart, so every step of the inner loop touches another cache line and
 // uses one number of it. The sum is also a single long chain of additions, in which each waits for the one before.
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -20,7 +19,6 @@ template <class T> void cpu_ijk(const Problem<T>& p, Output<T>& c, Stopwatch& wa
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_ijk(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ijk(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ijk);
 
 } // namespace matmul

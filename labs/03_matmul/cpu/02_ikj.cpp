@@ -6,7 +6,6 @@
 // core once for each row of C, from whichever cache or memory holds it.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -26,7 +25,6 @@ template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& wa
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_ikj(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ikj(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ikj);
 
 } // namespace matmul

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -60,7 +59,6 @@ template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch
     watch.time([&] { multiply_in_blocks(p, c); }, gpulab::poisoning(c));
 }
 
-template void cpu_blocked(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_blocked(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_blocked);
 
 } // namespace matmul

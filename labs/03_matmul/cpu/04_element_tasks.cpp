@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -39,7 +38,6 @@ template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Sto
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_element_tasks(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_element_tasks(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_element_tasks);
 
 } // namespace matmul

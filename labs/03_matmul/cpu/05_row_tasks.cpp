@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -35,7 +34,6 @@ template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwat
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_row_tasks(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_row_tasks(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_row_tasks);
 
 } // namespace matmul

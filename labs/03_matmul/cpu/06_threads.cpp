@@ -8,7 +8,6 @@
 
 #include "blocks.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace matmul {
 
@@ -28,7 +27,6 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch
     watch.time(run, gpulab::poisoning(c));
 }
 
-template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_threads);
 
 } // namespace matmul

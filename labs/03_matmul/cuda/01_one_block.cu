@@ -5,10 +5,8 @@
 // Limit: one multiprocessor works, all others are idle.
 #include <string>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -32,18 +30,15 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(most, "m").tile(most, "n");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return; // a block of no threads is an error
-            const dim3 threads(p.n, p.m);
-            one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return; // a block of no threads is an error
+        const dim3 threads(p.n, p.m);
+        one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
-template void cuda_one_block(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_one_block(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_one_block);
 
 } // namespace matmul

@@ -5,9 +5,7 @@
 // Limit: threadIdx.x is the row index. The threads of a warp are neighbours in threadIdx.x, so half a warp reads 16
 // numbers of A that lie k apart and writes 16 numbers of C that lie n apart. Each access touches 16 sectors of 32 bytes
 // and uses 4 bytes of each.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -30,19 +28,16 @@ template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, 
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(16, "m").tile(16, "n").tile(max_blocks_y * 16, "n");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 threads(16, 16);
-            const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
-            grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(16, 16);
+        const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
+        grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
-template void cuda_grid_as_printed(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_grid_as_printed(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_grid_as_printed);
 
 } // namespace matmul

@@ -6,9 +6,7 @@
 // of the two sectors of A; the next steps find the other bytes in a cache.
 // Limit: two loads for each multiply-add. The caches hold many of the numbers, but a multiprocessor carries out far
 // fewer loads than multiply-adds per clock cycle (see the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -34,19 +32,16 @@ template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& 
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(16, "m").tile(16, "n").tile(max_blocks_y * 16, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 threads(16, 16);
-            const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
-            grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(16, 16);
+        const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
+        grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
-template void cuda_grid(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_grid(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_grid);
 
 } // namespace matmul

@@ -6,10 +6,8 @@
 // threads of a warp access different words of the same bank.
 // Limit: shared memory. In the compiled loop a multiply-add of a warp costs 1.25 loads from it: one from B's tile, and
 // a quarter of one for A's tile, because one load brings four neighbours.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -50,16 +48,13 @@ template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
     watch.tile(TILE, "m").tile(TILE, "k").tile(TILE, "n").tile(max_blocks_y * TILE, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 threads(TILE, TILE);
-            const dim3 blocks = tile_grid(p.n, TILE, p.m, TILE);
-            shared_static_kernel<T, TILE>
-                <<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(TILE, TILE);
+        const dim3 blocks = tile_grid(p.n, TILE, p.m, TILE);
+        shared_static_kernel<T, TILE><<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -75,8 +70,7 @@ template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stop
     else throw gpulab::Unsupported("compiled for tiles of 8, 16 and 32");
 }
 
-template void cuda_shared_static(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_shared_static(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_shared_static);
 template void cuda_static_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
 template void cuda_static_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
 

@@ -7,10 +7,8 @@
 // Limit: instructions. The depth is known only at run time. The loop is unrolled 16 times all the same, but it needs a
 // test for depths that 16 does not divide, addresses are computed rather than constant, and four neighbours of A's tile
 // are four loads.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -51,16 +49,14 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
     watch.tile(tile.rows, "m").tile(tile.depth, "k").tile(tile.columns, "n");
     watch.tile(max_blocks_y * tile.rows, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
-            const dim3 threads(tile.columns, tile.rows);
-            shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
-                                                                       tile.depth);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
+        const dim3 threads(tile.columns, tile.rows);
+        shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
+                                                                   tile.depth);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -71,7 +67,6 @@ template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, S
 template void cuda_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
 template void cuda_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
 
-template void cuda_shared_dynamic(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_shared_dynamic(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_shared_dynamic);
 
 } // namespace matmul

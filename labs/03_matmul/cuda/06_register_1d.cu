@@ -7,9 +7,7 @@
 // so its threads read the same word of A's tile, which one access gives to all of them.
 // Limit: waiting. A thread has only 64 multiply-adds between two barriers, and nothing overlaps the loads from global
 // memory. Shared memory alone would allow more (count the loads: question 2 of the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -61,14 +59,12 @@ void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watc
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
     watch.tile(per_thread, "m").tile(max_blocks_y * side, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 blocks = tile_grid(p.n, side, p.m, side);
-            register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, side, p.m, side);
+        register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -12,11 +12,9 @@
 // Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
 // but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
 // overlaps the loads from global memory: the threads wait for every tile.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -88,14 +86,12 @@ template <int resident> void multiply(const Problem<float>& p, Output<float>& c,
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
     watch.tile(span, "m").tile(span, "n").tile(max_blocks_y * side, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 blocks = tile_grid(p.n, side, p.m, side);
-            register_2d_kernel<resident><<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, side, p.m, side);
+        register_2d_kernel<resident><<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -8,9 +8,7 @@
 // If 4 does not divide the length of the rows, most rows do not begin at a multiple of 16 bytes. Such a matrix is read
 // by single floats.
 // Limit: waiting. All warps of a block wait at each tile until it has arrived from global memory.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -99,14 +97,12 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
     watch.tile(side, "m").tile(depth, "k").tile(side, "n");
     watch.tile(half, "m").tile(half, "n").tile(4, "m").tile(4, "k").tile(4, "n");
     watch.tile(max_blocks_y * side, "m");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const dim3 blocks = tile_grid(p.n, side, p.m, side);
-            kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, side, p.m, side);
+        kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -24,11 +24,8 @@
 #include <cstddef>
 
 #include "gpulab/cuda/async_copy.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -234,13 +231,11 @@ void cuda_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
     watch.tile(rows, "m").tile(band_height * rows, "m");
     watch.tile(depth, "k").tile(stages * depth, "k");
     watch.tile(columns, "n").tile(4, "n");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            kernel<<<blocks, threads, shared_bytes, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        kernel<<<blocks, threads, shared_bytes, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -9,10 +9,8 @@
 // Limit: how the blocks fill the device, because nearly all instructions in the loop are multiply-adds now. Blocks that
 // run at the same time are a wave. At n = 4096 the last of four waves is not full. Small products leave multiprocessors
 // without a block, and the others with few warps to work on while one waits (question 7 of the hand-out).
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "warp_tile.cuh"
 
@@ -25,14 +23,12 @@ void cuda_warp_tiles(const Problem<float>& p, Output<float>& c, Stopwatch& watch
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     name_tiles<Square>(watch);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            const int whole = gpulab::round_up(p.k, Square::depth); // all of k in one part
-            launch_warp_tile<Square>(a.data(), b.data(), out.data(), p.m, p.k, p.n, p.n % 4 == 0, whole, 1, stream);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const int whole = gpulab::round_up(p.k, Square::depth); // all of k in one part
+        launch_warp_tile<Square>(a.data(), b.data(), out.data(), p.m, p.k, p.n, p.n % 4 == 0, whole, 1, stream);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -11,12 +11,9 @@
 // takes the cheapest (by_shape.hpp).
 // Limit: the arithmetic units, and shapes for which no choice fills the device evenly.
 #include "by_shape.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "thin.cuh"
 #include "warp_tile.cuh"
@@ -68,25 +65,23 @@ void multiply_as_chosen(const Problem<float>& p, Output<float>& c, Stopwatch& wa
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
     float* const target = parts > 1 ? shares.data() : out.data();
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            if (choice.way == Way::thin_columns) launch_thin_columns(a.data(), b.data(), target, p.m, p.k, p.n, stream);
-            else if (choice.way == Way::thin_rows)
-                launch_thin_rows(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts, stream);
-            else
-                with_tile(choice, [&]<class G>(G) {
-                    launch_warp_tile<G>(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts,
-                                        stream);
-                });
-            if (parts > 1) {
-                CUDA_CHECK_LAUNCH();
-                add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),
-                                                                                        parts);
-            }
-        },
-        gpulab::poisoning(out, shares));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        if (choice.way == Way::thin_columns) launch_thin_columns(a.data(), b.data(), target, p.m, p.k, p.n, stream);
+        else if (choice.way == Way::thin_rows)
+            launch_thin_rows(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts, stream);
+        else
+            with_tile(choice, [&]<class G>(G) {
+                launch_warp_tile<G>(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts,
+                                    stream);
+            });
+        if (parts > 1) {
+            CUDA_CHECK_LAUNCH();
+            add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),
+                                                                                    parts);
+        }
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out, shares));
     out.copy_to(c);
 }
 

@@ -21,10 +21,7 @@
 #include <cuda_bf16.h>
 
 #include "bf16.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
 
@@ -124,16 +121,14 @@ void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watc
     watch.tile(rows, "m").tile(band_height * rows, "m");
     watch.tile(depth, "k").tile(stages * depth, "k");
     watch.tile(columns, "n").tile(Bf16Matrix::piece, "n").tile(Bf16Matrix::piece, "k");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
-            tensor_bf16_kernel<<<blocks, threads, shared_bytes, stream>>>(
-                describe(a.data(), p.m, p.k, a.pitch(), rows), describe(b.data(), p.k, p.n, b.pitch(), depth),
-                out.data(), static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
+        tensor_bf16_kernel<<<blocks, threads, shared_bytes, stream>>>(
+            describe(a.data(), p.m, p.k, a.pitch(), rows), describe(b.data(), p.k, p.n, b.pitch(), depth), out.data(),
+            static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

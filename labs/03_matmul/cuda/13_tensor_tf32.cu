@@ -10,10 +10,7 @@
 // Limit: as for rung 12; a product takes twice as long in TF32 as in BF16.
 #include <cstddef>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
 #include "tensor_tile.cuh"

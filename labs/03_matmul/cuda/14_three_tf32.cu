@@ -15,10 +15,7 @@
 // Limit: three times the products of cuda_tensor_tf32, and shared memory, from which each of them reads its part of A.
 #include <cstddef>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
 #include "tensor_tile.cuh"

@@ -6,10 +6,8 @@
 // TF32, a format with a 10-bit mantissa, for the tensor cores. That would be another computation.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -22,23 +20,20 @@ template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch
     const T one = 1, zero = 0;
     const int m = static_cast<int>(p.m), k = static_cast<int>(p.k), n = static_cast<int>(p.n);
     const int b_pitch = std::max(n, 1), a_pitch = std::max(k, 1); // a pitch of 0 is an error, even of nothing
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            CUBLAS_CHECK(cublasSetStream(handle, stream));
-            if constexpr (std::is_same_v<T, float>)
-                CUBLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
-                                         a_pitch, &zero, out.data(), b_pitch));
-            else
-                CUBLAS_CHECK(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
-                                         a_pitch, &zero, out.data(), b_pitch));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        CUBLAS_CHECK(cublasSetStream(handle, stream));
+        if constexpr (std::is_same_v<T, float>)
+            CUBLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
+                                     a_pitch, &zero, out.data(), b_pitch));
+        else
+            CUBLAS_CHECK(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
+                                     a_pitch, &zero, out.data(), b_pitch));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
-template void cuda_cublas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cublas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cublas);
 
 } // namespace matmul

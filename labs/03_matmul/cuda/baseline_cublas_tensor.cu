@@ -5,10 +5,8 @@
 #include <algorithm>
 
 #include "bf16.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -24,15 +22,13 @@ void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch, const
     const int m = static_cast<int>(p.m), k = static_cast<int>(p.k), n = static_cast<int>(p.n);
     const int lda = static_cast<int>(std::max<std::size_t>(a_pitch, 1)); // 0 is an error, even of nothing
     const int ldb = static_cast<int>(std::max<std::size_t>(b_pitch, 1));
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (p.size() == 0) return;
-            CUBLAS_CHECK(cublasSetStream(handle, stream));
-            CUBLAS_CHECK(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, type, ldb, a, type, lda,
-                                      &zero, out.data(), CUDA_R_32F, n, compute, CUBLAS_GEMM_DEFAULT));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        CUBLAS_CHECK(cublasSetStream(handle, stream));
+        CUBLAS_CHECK(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, type, ldb, a, type, lda, &zero,
+                                  out.data(), CUDA_R_32F, n, compute, CUBLAS_GEMM_DEFAULT));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "gpulab/cuda/buffer.hpp"
-#include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
 

@@ -13,7 +13,6 @@ template <class T> void opencl_naive(const Problem<T>& p, Output<T>& c, Stopwatc
     opencl_multiply(naive_cl, {"", 16, 16, 1, 16, 16}, p, c, watch);
 }
 
-template void opencl_naive(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_naive(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_naive);
 
 } // namespace matmul

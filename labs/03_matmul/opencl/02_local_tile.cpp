@@ -14,7 +14,6 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& c, Sto
     opencl_multiply(local_tile_cl, {"-DTILE=16", 16, 16, 16, 16, 16}, p, c, watch);
 }
 
-template void opencl_local_tile(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_local_tile(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_local_tile);
 
 } // namespace matmul

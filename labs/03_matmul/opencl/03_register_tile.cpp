@@ -17,7 +17,6 @@ template <class T> void opencl_register_tile(const Problem<T>& p, Output<T>& c, 
     opencl_multiply(register_tile_cl, {whole_lines ? "-DWHOLE_LINES" : "", 64, 64, 16, 8, 8}, p, c, watch);
 }
 
-template void opencl_register_tile(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_register_tile(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_register_tile);
 
 } // namespace matmul

@@ -3,7 +3,6 @@
 // Row i consists of the entries row_start[i] ... row_start[i+1] - 1 of column and value. The row pointers are
 // cumulative, so the loop needs only two neighbouring ones to find a row. y is written once per row.
 // Limit: one core. x is read wherever the columns point, from the cache or from memory.
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -22,7 +21,6 @@ template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_sequential(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_sequential(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_sequential);
 
 } // namespace spmv

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -43,7 +42,6 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_threads);
 
 } // namespace spmv

@@ -5,7 +5,6 @@
 // have to share y: cuda_coo shows what that takes.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -28,7 +27,6 @@ template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& wa
 template void cpu_multiply_coo(const gpulab::Coo<float>&, const std::vector<float>&, Output<float>&, Stopwatch&);
 template void cpu_multiply_coo(const gpulab::Coo<double>&, const std::vector<double>&, Output<double>&, Stopwatch&);
 
-template void cpu_coo(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_coo(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_coo);
 
 } // namespace spmv

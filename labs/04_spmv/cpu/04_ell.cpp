@@ -7,7 +7,6 @@
 // such a matrix is refused.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -28,7 +27,6 @@ template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_ell(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_ell);
 
 } // namespace spmv

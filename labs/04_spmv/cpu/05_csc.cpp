@@ -5,7 +5,6 @@
 // solvers and the product with the transposed matrix, for which it does what CSR does here.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -25,7 +24,6 @@ template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_csc(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_csc(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_csc);
 
 } // namespace spmv

@@ -7,7 +7,6 @@
 // the others costs a whole diagonal, and a matrix with random columns is refused.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -31,7 +30,6 @@ template <class T> void cpu_dia(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_dia);
 
 } // namespace spmv

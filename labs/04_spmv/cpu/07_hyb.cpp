@@ -5,7 +5,6 @@
 // Limit: what limits its two parts: y is read and written for every slot, and for every entry of the rest.
 #include <algorithm>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -29,7 +28,6 @@ template <class T> void cpu_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_hyb);
 
 } // namespace spmv

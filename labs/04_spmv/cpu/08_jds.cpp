@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -28,7 +27,6 @@ template <class T> void cpu_jds(const Problem<T>& p, Output<T>& y, Stopwatch& wa
     watch.time(run, gpulab::poisoning(y, sum));
 }
 
-template void cpu_jds(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_jds(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_jds);
 
 } // namespace spmv

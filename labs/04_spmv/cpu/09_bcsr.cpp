@@ -3,7 +3,6 @@
 // Changed: one column is stored for four elements, and a block's two elements of x serve two rows. Matrices whose
 // unknowns come in groups, such as the directions in which a mass can move, consist of such blocks.
 // Limit: the padding. A block with a single entry stores three zeros. They are multiplied, so x must be finite.
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -30,7 +29,6 @@ template <class T> void cpu_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch& w
     watch.time(run, gpulab::poisoning(y));
 }
 
-template void cpu_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_bcsr);
 
 } // namespace spmv

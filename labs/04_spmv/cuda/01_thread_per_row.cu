@@ -7,8 +7,6 @@
 // its longest row is done.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -35,18 +33,15 @@ template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, S
     constexpr unsigned threads = 128;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads);
     watch.tile(threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) { // only this is kernel time
-            thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                                  a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) { // only this is kernel time
+        thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                              a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
 
     out.copy_to(y); // copy out
 }
 
-template void cuda_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thread_per_row);
 
 } // namespace spmv

@@ -11,8 +11,6 @@
 // Limit: in rows shorter than 32 most lanes have no entry. Each halving step goes through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -54,17 +52,14 @@ template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stop
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, warp_shared_threads / 32);
     watch.tile(warp_shared_threads / 32, "rows");
     watch.tile(32, "row length");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(
-                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(a.row_start.data(), a.column.data(),
+                                                                       a.value.data(), a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_warp_shared(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_warp_shared(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_warp_shared);
 
 } // namespace spmv

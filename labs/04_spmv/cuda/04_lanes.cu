@@ -11,8 +11,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -54,17 +52,14 @@ template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch&
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, lanes_threads / lanes);
     watch.tile(lanes_threads / lanes, "rows");
     watch.tile(lanes, "row length");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                         a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(), a.x.data(),
+                                                     out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_lanes(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_lanes(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_lanes);
 
 } // namespace spmv

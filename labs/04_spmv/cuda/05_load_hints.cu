@@ -17,8 +17,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -61,17 +59,14 @@ template <class T> void cuda_load_hints(const Problem<T>& p, Output<T>& y, Stopw
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, load_hints_threads / lanes);
     watch.tile(load_hints_threads / lanes, "rows");
     watch.tile(lanes, "row length");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            kernel<<<blocks, load_hints_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                              a.x.data(), out.data(), a.rows);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        kernel<<<blocks, load_hints_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                          a.x.data(), out.data(), a.rows);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_load_hints(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_load_hints(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_load_hints);
 
 } // namespace spmv

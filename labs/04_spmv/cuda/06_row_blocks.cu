@@ -13,8 +13,6 @@
 // before it.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "streaming.cuh"
 
 namespace spmv {
@@ -123,17 +121,14 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
     watch.tile(tile, "nnz");
     watch.tile(searches * std::size_t{tile}, "nnz");
     watch.tile(threads, "rows"); // that a block adds up at a time
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
-                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
+            a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_row_blocks(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_row_blocks(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_row_blocks);
 
 } // namespace spmv

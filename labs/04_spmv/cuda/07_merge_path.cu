@@ -30,8 +30,6 @@
 // uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -177,20 +175,17 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     watch.tile(items, "items"); // rows and non-zeros: of a thread, of a block, of a block of carry-outs
     watch.tile(tile, "items");
     watch.tile(searches * std::size_t{tile}, "items");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
-                                                                                a.value.data(), a.x.data(), out.data(),
-                                                                                point.data(), carry_out.data());
-            carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
-                point.data(), carry_out.data(), out.data(), a.rows, tiles);
-        },
-        gpulab::poisoning(out, carry_out));
+    const auto launch = [&](cudaStream_t stream) {
+        merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
+                                                                            a.value.data(), a.x.data(), out.data(),
+                                                                            point.data(), carry_out.data());
+        carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(point.data(), carry_out.data(),
+                                                                                      out.data(), a.rows, tiles);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out, carry_out));
     out.copy_to(y);
 }
 
-template void cuda_merge_path(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_merge_path(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_merge_path);
 
 } // namespace spmv

@@ -8,8 +8,6 @@
 // take many times the memory of CSR, and the matrix is refused.
 #include "device_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"

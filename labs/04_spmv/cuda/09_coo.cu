@@ -6,10 +6,7 @@
 // same row by shuffles (a segmented sum), and only the first lane of each run adds to y. This is right for entries in
 // any order, and fast when they are sorted by row.
 // Limit: 4 more bytes per entry for its row, the clearing of y, and the atomic additions that remain.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"

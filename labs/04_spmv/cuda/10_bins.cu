@@ -31,7 +31,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "streaming.cuh"
 
 namespace spmv {
@@ -156,18 +155,14 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     const auto kernel = bins_kernel<T>;
     const std::size_t shared = b.max_slots * sizeof(T);
     allow_shared_bytes(kernel, shared);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (b.shared_rows) CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // part of the product
-            kernel<<<static_cast<unsigned>(extent.bins), bins_threads, shared, stream>>>(b.view(), a.x.data(),
-                                                                                         out.data());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        if (b.shared_rows) CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // part of the product
+        kernel<<<static_cast<unsigned>(extent.bins), bins_threads, shared, stream>>>(b.view(), a.x.data(), out.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_bins(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_bins(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_bins);
 
 } // namespace spmv

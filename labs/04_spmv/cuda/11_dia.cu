@@ -6,10 +6,7 @@
 // Limit: the padding, which is read and multiplied, too; so x must be finite. A matrix with random columns has an entry
 // on nearly every diagonal, and is refused.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -42,17 +39,14 @@ template <class T> void cuda_dia(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(dia_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            dia_kernel<<<gpulab::grid_size(a.rows, dia_threads), dia_threads, 0, stream>>>(
-                offset.data(), value.data(), x.data(), out.data(), a.rows, a.columns, static_cast<int>(offset.size()));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        dia_kernel<<<gpulab::grid_size(a.rows, dia_threads), dia_threads, 0, stream>>>(
+            offset.data(), value.data(), x.data(), out.data(), a.rows, a.columns, static_cast<int>(offset.size()));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_dia);
 
 } // namespace spmv

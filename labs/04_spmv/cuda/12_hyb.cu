@@ -5,9 +5,7 @@
 // run in order, so the second kernel finds what the first has written.
 // Limit: the padding of the rows that are shorter than the ELL part, and the atomic additions of the COO part.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"
@@ -23,17 +21,14 @@ template <class T> void cuda_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& w
     watch.tile(ell_threads, "rows");
     watch.tile(32, "nnz"); // that a warp of the COO part adds up by row
     watch.tile(coo_threads, "nnz");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            ell_product(ell_column, ell_value, x, out, a.ell.width, stream);
-            if (value.size() > 0) add_coo_product(row, column, value, x, out, stream);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        ell_product(ell_column, ell_value, x, out, a.ell.width, stream);
+        if (value.size() > 0) add_coo_product(row, column, value, x, out, stream);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_hyb);
 
 } // namespace spmv

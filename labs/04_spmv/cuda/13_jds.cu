@@ -4,10 +4,7 @@
 // the rows of a warp are about equally long, so there is no padding to read and hardly any thread waits for another.
 // Limit: the longest row is the work of one thread. y is written in the order of the sorted rows, which is scattered,
 // and rows that were neighbours no longer share elements of x.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -42,17 +39,14 @@ template <class T> void cuda_jds(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(jds_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            jds_kernel<<<gpulab::grid_size(a.rows, jds_threads), jds_threads, 0, stream>>>(
-                row.data(), start.data(), column.data(), value.data(), x.data(), out.data(), a.rows, start.size() - 1);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        jds_kernel<<<gpulab::grid_size(a.rows, jds_threads), jds_threads, 0, stream>>>(
+            row.data(), start.data(), column.data(), value.data(), x.data(), out.data(), a.rows, start.size() - 1);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_jds(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_jds(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_jds);
 
 } // namespace spmv

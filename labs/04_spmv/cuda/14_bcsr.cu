@@ -5,10 +5,7 @@
 // Limit: loads a row of blocks apart, as in rung 1; the padding, which is read and multiplied, too. So x must be
 // finite. A block with a single entry stores three zeros.
 #include "device_memory.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -48,18 +45,15 @@ template <class T> void cuda_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch& 
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
     watch.tile(bcsr_threads, "rows");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            bcsr_kernel<<<gpulab::grid_size(a.rows, bcsr_threads), bcsr_threads, 0, stream>>>(
-                block_start.data(), block_column.data(), reinterpret_cast<const Pair<T>*>(value.data()), x.data(),
-                out.data(), a.rows, a.columns);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        bcsr_kernel<<<gpulab::grid_size(a.rows, bcsr_threads), bcsr_threads, 0, stream>>>(
+            block_start.data(), block_column.data(), reinterpret_cast<const Pair<T>*>(value.data()), x.data(),
+            out.data(), a.rows, a.columns);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void cuda_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_bcsr);
 
 } // namespace spmv

@@ -5,7 +5,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/cusparse.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -34,14 +33,12 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
     CUSPARSE_CHECK(
         cusparseSpMV_preprocess(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
     CUDA_CHECK(cudaDeviceSynchronize());
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSPARSE_CHECK(cusparseSetStream(handle, stream));
-            CUSPARSE_CHECK(
-                cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        CUSPARSE_CHECK(cusparseSetStream(handle, stream));
+        CUSPARSE_CHECK(
+            cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
@@ -55,9 +52,7 @@ template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, St
     multiply(CUSPARSE_SPMV_CSR_ALG2, p, y, watch);
 }
 
-template void cuda_cusparse_alg1(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_alg1(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_alg2(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_alg2(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cusparse_alg1);
+INSTANTIATE_RUNG(cuda_cusparse_alg2);
 
 } // namespace spmv

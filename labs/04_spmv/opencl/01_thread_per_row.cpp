@@ -3,11 +3,7 @@
 // Limit: neighbouring items read entries that lie a row apart, so their loads are not coalesced on a GPU. On a CPU
 // device each item reads its row from front to back, which suits the caches.
 #include "01_thread_per_row.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -28,7 +24,6 @@ template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y,
     out.copy_to(y);
 }
 
-template void opencl_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_thread_per_row);
 
 } // namespace spmv

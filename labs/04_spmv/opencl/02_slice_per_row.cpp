@@ -8,11 +8,7 @@
 #include <bit>
 
 #include "02_slice_per_row.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -37,7 +33,6 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
     out.copy_to(y);
 }
 
-template void opencl_slice_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_slice_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_slice_per_row);
 
 } // namespace spmv

@@ -4,11 +4,7 @@
 // neighbouring items read neighbouring entries.
 // Limit: the padding, which is read too. A matrix with a few long rows is refused.
 #include "03_ell.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -31,7 +27,6 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_ell(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_ell);
 
 } // namespace spmv

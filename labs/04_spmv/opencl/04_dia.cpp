@@ -4,11 +4,7 @@
 // of x: nothing is gathered.
 // Limit: the padding, which is read and multiplied, too. A matrix with random columns is refused.
 #include "04_dia.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -32,7 +28,6 @@ template <class T> void opencl_dia(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_dia(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_dia(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_dia);
 
 } // namespace spmv

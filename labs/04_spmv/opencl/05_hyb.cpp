@@ -6,11 +6,7 @@
 // Limit: that one item, where a row is long; and the padding that remains.
 #include "03_ell.cl.hpp"
 #include "05_hyb.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -31,17 +27,14 @@ template <class T> void opencl_hyb(const Problem<T>& p, Output<T>& y, Stopwatch&
     constexpr std::size_t local = 128;
     watch.tile(local, "rows");
     watch.tile(local, "nnz");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            gpulab::enqueue(queue, multiply_ell, gpulab::global_size(rows, local), local, events.add());
-            if (entries > 0) gpulab::enqueue(queue, add_coo, gpulab::global_size(entries, local), local, events.add());
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        gpulab::enqueue(queue, multiply_ell, gpulab::global_size(rows, local), local, events.add());
+        if (entries > 0) gpulab::enqueue(queue, add_coo, gpulab::global_size(entries, local), local, events.add());
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(out));
     out.copy_to(y);
 }
 
-template void opencl_hyb(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_hyb(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_hyb);
 
 } // namespace spmv

@@ -5,11 +5,7 @@
 // Limit: the longest row is the work of one item. y is written in the order of the sorted rows, which is scattered, and
 // rows that were neighbours no longer share elements of x.
 #include "06_jds.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -33,7 +29,6 @@ template <class T> void opencl_jds(const Problem<T>& p, Output<T>& y, Stopwatch&
     out.copy_to(y);
 }
 
-template void opencl_jds(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_jds(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_jds);
 
 } // namespace spmv

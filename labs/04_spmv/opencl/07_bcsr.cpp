@@ -4,11 +4,7 @@
 // neighbouring values and two neighbouring elements of x.
 // Limit: loads a row of blocks apart, as in rung 1; the padding, which is read and multiplied, too.
 #include "07_bcsr.cl.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -34,7 +30,6 @@ template <class T> void opencl_bcsr(const Problem<T>& p, Output<T>& y, Stopwatch
     out.copy_to(y);
 }
 
-template void opencl_bcsr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_bcsr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_bcsr);
 
 } // namespace spmv

@@ -1,7 +1,6 @@
 // Rung 1: every byte in one loop on one core. The speed-up of every other variant is relative to its time.
 //
 // Limit: one core. There is nothing to copy here; on a GPU, copying takes longer than so small an operation.
-#include "gpulab/poisoning.hpp"
 #include "streams.hpp"
 
 namespace streams {

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/context.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "invert.cl.hpp"
 #include "rounds.cl.hpp"

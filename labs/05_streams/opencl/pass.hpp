@@ -14,7 +14,6 @@
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
-#include "gpulab/poisoning.hpp"
 #include "streams.hpp"
 
 namespace streams {

@@ -6,7 +6,6 @@
 // A pivot may be zero although the matrix is regular. No pivot is zero when the matrix is strictly diagonally dominant
 // or symmetric and positive definite.
 // Limit: each step waits for the division of the step before, which takes several times as long as a multiplication.
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
@@ -32,7 +31,6 @@ template <class T> void cpu_thomas(const Problem<T>& p, Output<T>& out, Stopwatc
     watch.time(run, gpulab::poisoning(out, c_new));
 }
 
-template void cpu_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_thomas);
 
 } // namespace tridiagonal

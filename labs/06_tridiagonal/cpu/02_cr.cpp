@@ -13,7 +13,6 @@
 // On one core this can be faster than Thomas although it does about twice the operations: the divisions of a step do
 // not wait for each other, so the processor works on several at a time.
 // Limit: once a system no longer fits the caches, steps that jump further and further through memory.
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
@@ -63,7 +62,6 @@ template <class T> void cpu_cr(const Problem<T>& p, Output<T>& out, Stopwatch& w
     watch.time(run, gpulab::poisoning(out, a, b, c, d));
 }
 
-template void cpu_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_cr);
 
 } // namespace tridiagonal

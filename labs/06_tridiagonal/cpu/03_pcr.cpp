@@ -5,7 +5,6 @@
 // substitution. All equations change in the same step, so the new ones are written to other arrays.
 // As in cpu_cr, a neighbour outside the system is left out; the printed program takes the last row instead.
 // Limit: n log2 n reductions where CR does n reductions and n substitutions. On a CPU nothing makes up for that.
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
@@ -61,7 +60,6 @@ template <class T> void cpu_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& 
     watch.time(run, gpulab::poisoning(out, a, b, c, d, new_a, new_b, new_c, new_d));
 }
 
-template void cpu_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_pcr);
 
 } // namespace tridiagonal

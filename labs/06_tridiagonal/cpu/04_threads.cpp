@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
@@ -41,7 +40,6 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
     });
 }
 
-template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_threads);
 
 } // namespace tridiagonal

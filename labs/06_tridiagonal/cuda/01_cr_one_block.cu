@@ -16,7 +16,6 @@
 // Limit: one block occupies one multiprocessor; and in each step half of the active threads become idle.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 
@@ -92,17 +91,14 @@ template <class T> void cuda_cr_one_block(const Problem<T>& p, Output<T>& out, S
 
     const unsigned threads = (in.n + 1) / 2; // the last step back has as many equations
     watch.tile(cr_one_block_most, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) { // only this is kernel time
-            cr_one_block_kernel<<<1, threads, 5 * in.n * sizeof(T), stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) { // only this is kernel time
+        cr_one_block_kernel<<<1, threads, 5 * in.n * sizeof(T), stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out); // copy out
 }
 
-template void cuda_cr_one_block(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cr_one_block(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cr_one_block);
 
 } // namespace tridiagonal

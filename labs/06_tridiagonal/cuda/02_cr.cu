@@ -9,7 +9,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 
@@ -87,17 +86,14 @@ template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& 
 
     watch.tile(cr_threads, "unknowns"); // one round of loads; twice as many: one equation per thread in the first step
     watch.tile(2 * cr_threads, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            cr_kernel<<<in.systems, cr_threads, shared_bytes, stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        cr_kernel<<<in.systems, cr_threads, shared_bytes, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
+                                                                    result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 
-template void cuda_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cr);
 
 } // namespace tridiagonal

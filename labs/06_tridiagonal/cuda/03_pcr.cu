@@ -9,8 +9,6 @@
 // Limit: n log2 n reductions, each with two divisions, where Thomas has n of them. And n threads must fit in a block.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 
@@ -96,17 +94,14 @@ template <class T> void cuda_pcr(const Problem<T>& p, Output<T>& out, Stopwatch&
     const auto threads = static_cast<unsigned>(gpulab::round_up(p.n, 32));
     watch.tile(32, "unknowns");
     watch.tile(pcr_most, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            pcr_kernel<<<in.systems, threads, 4 * in.n * sizeof(T), stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        pcr_kernel<<<in.systems, threads, 4 * in.n * sizeof(T), stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 
-template void cuda_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_pcr);
 
 } // namespace tridiagonal

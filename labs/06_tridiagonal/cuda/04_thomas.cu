@@ -6,8 +6,6 @@
 // sectors of 32 bytes, where eight would hold 32 neighbouring doubles. And a single system has a single thread.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 
@@ -51,18 +49,15 @@ template <class T> void cuda_thomas(const Problem<T>& p, Output<T>& out, Stopwat
 
     const unsigned blocks = gpulab::grid_size(p.systems, thomas_threads);
     watch.tile(thomas_threads, "systems");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            thomas_kernel<<<blocks, thomas_threads, 0, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
-                                                                 c_new.data(), result.x.data(),
-                                                                 result.zero_pivot.data(), in.n, in.systems);
-        },
-        gpulab::poisoning(result, c_new));
+    const auto launch = [&](cudaStream_t stream) {
+        thomas_kernel<<<blocks, thomas_threads, 0, stream>>>(in.a.data(), in.b.data(), in.c.data(), in.d.data(),
+                                                             c_new.data(), result.x.data(), result.zero_pivot.data(),
+                                                             in.n, in.systems);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, c_new));
     result.copy_to(out);
 }
 
-template void cuda_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thomas);
 
 } // namespace tridiagonal

@@ -8,8 +8,6 @@
 // and d', the way up reads them again.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "transpose.cuh"
 
 namespace tridiagonal {
@@ -59,21 +57,18 @@ template <class T> void cuda_thomas_interleaved(const Problem<T>& p, Output<T>& 
     watch.tile(thomas_interleaved_threads, "systems");
     watch.tile(transpose_side, "systems");
     watch.tile(transpose_side, "unknowns");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            in.fill(stream); // nothing when the systems came interleaved
-            thomas_interleaved_kernel<<<blocks, thomas_interleaved_threads, 0, stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), c_new.data(), in.x.data(), zero_pivot.data(), n,
-                systems);
-            in.take_out(stream);
-        },
-        gpulab::poisoning(in, c_new, zero_pivot));
+    const auto launch = [&](cudaStream_t stream) {
+        in.fill(stream); // nothing when the systems came interleaved
+        thomas_interleaved_kernel<<<blocks, thomas_interleaved_threads, 0, stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), c_new.data(), in.x.data(), zero_pivot.data(), n,
+            systems);
+        in.take_out(stream);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(in, c_new, zero_pivot));
     in.copy_x_to(out.x);
     zero_pivot.copy_to(out.zero_pivot);
 }
 
-template void cuda_thomas_interleaved(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_thomas_interleaved(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_thomas_interleaved);
 
 } // namespace tridiagonal

@@ -20,7 +20,6 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace tridiagonal {
 
@@ -142,17 +141,14 @@ template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwat
 
     watch.tile(hybrid_threads, "unknowns");
     watch.tile(2 * hybrid_threads, "unknowns"); // from 258 on CR takes a second step
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            hybrid_kernel<<<in.systems, hybrid_threads, shared_bytes, stream>>>(
-                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        hybrid_kernel<<<in.systems, hybrid_threads, shared_bytes, stream>>>(
+            in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 
-template void cuda_hybrid(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_hybrid(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_hybrid);
 
 } // namespace tridiagonal

@@ -17,8 +17,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "warp_run.cuh"
 
 namespace tridiagonal {
@@ -90,21 +88,18 @@ template <class T> void cuda_registers(const Problem<T>& p, Output<T>& out, Stop
     watch.tile(warp_slots, "unknowns");
     watch.tile(registers_most, "unknowns");
     watch.tile(systems_per_block, "systems");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            if (lanes <= 32)
-                registers_kernel<<<gpulab::grid_size(p.systems, systems_per_block), registers_threads, 0, stream>>>(
-                    equations, result.x.data(), result.zero_pivot.data(), in.n, in.systems, lanes);
-            else
-                registers_block_kernel<<<in.systems, static_cast<unsigned>(gpulab::round_up(runs, 32)), 0, stream>>>(
-                    equations, result.x.data(), result.zero_pivot.data(), in.n);
-        },
-        gpulab::poisoning(result));
+    const auto launch = [&](cudaStream_t stream) {
+        if (lanes <= 32)
+            registers_kernel<<<gpulab::grid_size(p.systems, systems_per_block), registers_threads, 0, stream>>>(
+                equations, result.x.data(), result.zero_pivot.data(), in.n, in.systems, lanes);
+        else
+            registers_block_kernel<<<in.systems, static_cast<unsigned>(gpulab::round_up(runs, 32)), 0, stream>>>(
+                equations, result.x.data(), result.zero_pivot.data(), in.n);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 
-template void cuda_registers(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_registers(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_registers);
 
 } // namespace tridiagonal

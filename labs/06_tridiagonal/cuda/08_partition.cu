@@ -18,8 +18,6 @@
 
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "warp_run.cuh"
 
 namespace tridiagonal {
@@ -184,24 +182,21 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
     watch.tile(block_slots, "unknowns");                  // the chunks of one block; larger systems have two levels
     watch.tile(block_slots / 2 * warp_slots, "unknowns"); // still larger ones have three
     watch.tile(partition_warps, "systems");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUDA_CHECK(cudaMemsetAsync(zero_pivot, 0xFF, result.zero_pivot.bytes(), stream));
-            for (std::size_t k = 0; k + 1 < levels.size(); ++k)
-                partition_reduce_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
-                    levels[k], coarse[k].a.data(), coarse[k].c.data(), coarse[k].d.data());
-            partition_coarsest_kernel<<<in.systems, coarsest_threads, 0, stream>>>(
-                levels.back(), coarse.empty() ? result.x.data() : coarse.back().x.data());
-            for (std::size_t k = levels.size() - 1; k-- > 0;)
-                partition_substitute_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
-                    levels[k], coarse[k].x.data(), k == 0 ? result.x.data() : coarse[k - 1].x.data());
-        },
-        gpulab::poisoning(result, coarse));
+    const auto launch = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(zero_pivot, 0xFF, result.zero_pivot.bytes(), stream));
+        for (std::size_t k = 0; k + 1 < levels.size(); ++k)
+            partition_reduce_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
+                levels[k], coarse[k].a.data(), coarse[k].c.data(), coarse[k].d.data());
+        partition_coarsest_kernel<<<in.systems, coarsest_threads, 0, stream>>>(
+            levels.back(), coarse.empty() ? result.x.data() : coarse.back().x.data());
+        for (std::size_t k = levels.size() - 1; k-- > 0;)
+            partition_substitute_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
+                levels[k], coarse[k].x.data(), k == 0 ? result.x.data() : coarse[k - 1].x.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, coarse));
     result.copy_to(out);
 }
 
-template void cuda_partition(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_partition(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_partition);
 
 } // namespace tridiagonal

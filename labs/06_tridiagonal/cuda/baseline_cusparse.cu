@@ -65,15 +65,14 @@ template <class T, class Solve>
 void in_place(const gpulab::CusparseHandle& handle, const DeviceProblem<T>& in, std::size_t bytes,
               gpulab::DeviceBuffer<T>& x, Output<T>& out, Stopwatch& watch, const Solve& solve) {
     gpulab::DeviceBuffer<unsigned char> work(bytes);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSPARSE_CHECK(cusparseSetStream(handle, stream));
-            solve(work.data());
-        },
-        [&](cudaStream_t stream) {
-            CUDA_CHECK(cudaMemcpyAsync(x.data(), in.d.data(), x.bytes(), cudaMemcpyDeviceToDevice, stream));
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        CUSPARSE_CHECK(cusparseSetStream(handle, stream));
+        solve(work.data());
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(x.data(), in.d.data(), x.bytes(), cudaMemcpyDeviceToDevice, stream));
+    };
+    gpulab::watch_stream(watch, launch, reset);
     x.copy_to(out.x);
     std::fill(out.zero_pivot.begin(), out.zero_pivot.end(), no_zero_pivot);
 }
@@ -115,30 +114,26 @@ template <class T> void cuda_cusparse_gtsv_interleaved(const Problem<T>& p, Outp
     const int n = static_cast<int>(p.n), systems = static_cast<int>(p.systems);
     gpulab::DeviceBuffer<unsigned char> work(
         interleaved_bytes(handle, n, in.a.data(), in.b.data(), in.c.data(), in.x.data(), systems));
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSPARSE_CHECK(cusparseSetStream(handle, stream));
-            in.fill(stream, true);
-            interleaved(handle, n, in.a.data(), in.b.data(), in.c.data(), in.x.data(), systems, work.data());
-            in.take_out(stream);
-        },
-        [&](cudaStream_t stream) {
-            in.poison_async(stream);
-            gpulab::DeviceBuffer<T>* const to[] = {&in.a, &in.b, &in.c, &in.x};
-            for (std::size_t k = 0; k < original.size(); ++k)
-                CUDA_CHECK(cudaMemcpyAsync(to[k]->data(), original[k].data(), original[k].bytes(),
-                                           cudaMemcpyDeviceToDevice, stream));
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        CUSPARSE_CHECK(cusparseSetStream(handle, stream));
+        in.fill(stream, true);
+        interleaved(handle, n, in.a.data(), in.b.data(), in.c.data(), in.x.data(), systems, work.data());
+        in.take_out(stream);
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        in.poison_async(stream);
+        gpulab::DeviceBuffer<T>* const to[] = {&in.a, &in.b, &in.c, &in.x};
+        for (std::size_t k = 0; k < original.size(); ++k)
+            CUDA_CHECK(cudaMemcpyAsync(to[k]->data(), original[k].data(), original[k].bytes(), cudaMemcpyDeviceToDevice,
+                                       stream));
+    };
+    gpulab::watch_stream(watch, launch, reset);
     in.copy_x_to(out.x);
     std::fill(out.zero_pivot.begin(), out.zero_pivot.end(), no_zero_pivot);
 }
 
-template void cuda_cusparse_gtsv2(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv2(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_gtsv2_nopivot(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv2_nopivot(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_cusparse_gtsv_interleaved(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_gtsv_interleaved(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv2);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv2_nopivot);
+INSTANTIATE_RUNG(cuda_cusparse_gtsv_interleaved);
 
 } // namespace tridiagonal

@@ -3,9 +3,7 @@
 // Limit: on a GPU neighbouring items read numbers that lie n apart, so their loads do not coalesce; on a CPU device
 // each core walks through its systems, which is the natural order there. A single system has a single item.
 #include "01_thomas.cl.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {
@@ -27,7 +25,6 @@ template <class T> void opencl_thomas(const Problem<T>& p, Output<T>& out, Stopw
     result.copy_to(out);
 }
 
-template void opencl_thomas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_thomas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_thomas);
 
 } // namespace tridiagonal

@@ -5,7 +5,6 @@
 // On a CPU device a barrier costs a loop over all items, and local memory is ordinary memory, copied for nothing.
 #include "02_cr.cl.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {
@@ -27,7 +26,6 @@ template <class T> void opencl_cr(const Problem<T>& p, Output<T>& out, Stopwatch
     result.copy_to(out);
 }
 
-template void opencl_cr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_cr);
 
 } // namespace tridiagonal

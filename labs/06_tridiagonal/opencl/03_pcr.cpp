@@ -8,7 +8,6 @@
 
 #include "03_pcr.cl.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {
@@ -36,7 +35,6 @@ template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatc
     result.copy_to(out);
 }
 
-template void opencl_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_pcr);
 
 } // namespace tridiagonal

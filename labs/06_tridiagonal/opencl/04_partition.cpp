@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "04_partition.cl.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace tridiagonal {
@@ -93,7 +91,6 @@ template <class T> void opencl_partition(const Problem<T>& p, Output<T>& out, St
     result.copy_to(out);
 }
 
-template void opencl_partition(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_partition(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_partition);
 
 } // namespace tridiagonal

@@ -3,7 +3,6 @@
 // Changed: 64 unknowns are computed and then eliminated from all other equations together. That is a matrix product;
 // its rows are independent, and large products are distributed over all cores.
 // Limit: memory, shared by all cores; and the blocks on the diagonal, one after another.
-#include "gpulab/poisoning.hpp"
 #include "solve_blocks.hpp"
 
 namespace lu {

@@ -4,7 +4,6 @@
 // added to X. One step corrects the effect of growth in the factors, unless A is close to singular (Higham,
 // section 12.1).
 // Limit: memory. The factors are read twice, and A once.
-#include "gpulab/poisoning.hpp"
 #include "solve_blocks.hpp"
 
 namespace lu {

@@ -2,7 +2,6 @@
 //
 // L Y = P B from the top down, U X = Y from the bottom up. Each unknown needs all those before it.
 // Limit: memory. Each number of the factors is loaded for two operations per right-hand side.
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 
 namespace lu {

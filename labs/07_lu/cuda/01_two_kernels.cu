@@ -11,7 +11,6 @@
 // sector. And each step passes over the whole submatrix in global memory for two operations per element.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {

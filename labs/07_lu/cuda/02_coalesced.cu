@@ -6,7 +6,6 @@
 // Limit: the whole submatrix passes through global memory in each step; for small ones, two launches per column.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 
@@ -47,16 +46,15 @@ void cuda_coalesced(const Problem& p, Factors& f, Stopwatch& watch) {
     constexpr unsigned threads = 128; // of the scaling
     DeviceFactors d(p);
     const int n = static_cast<int>(p.n);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (int i = 0; i + 1 < n; ++i) {
-                const unsigned blocks = gpulab::grid_size(n - i - 1, tile);
-                scale_kernel<<<gpulab::grid_size(n - i - 1, threads), threads, 0, stream>>>(d.lu.data(), n, i);
-                update_by_columns_kernel<<<dim3(blocks, blocks), dim3(tile, tile), 0, stream>>>(d.lu.data(), n, i);
-            }
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        for (int i = 0; i + 1 < n; ++i) {
+            const unsigned blocks = gpulab::grid_size(n - i - 1, tile);
+            scale_kernel<<<gpulab::grid_size(n - i - 1, threads), threads, 0, stream>>>(d.lu.data(), n, i);
+            update_by_columns_kernel<<<dim3(blocks, blocks), dim3(tile, tile), 0, stream>>>(d.lu.data(), n, i);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, false);
 }
 

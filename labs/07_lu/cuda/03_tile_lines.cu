@@ -9,7 +9,6 @@
 // Limit: memory, as before; and one warp per block, so that few loads are in flight.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 
@@ -49,16 +48,15 @@ void eliminate(UpdateKernel* update, const Problem& p, Factors& f, Stopwatch& wa
     constexpr unsigned threads = 128; // of the scaling
     DeviceFactors d(p);
     const int n = static_cast<int>(p.n);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (int i = 0; i + 1 < n; ++i) {
-                const unsigned blocks = gpulab::grid_size(n - i - 1, tile);
-                scale_kernel<<<gpulab::grid_size(n - i - 1, threads), threads, 0, stream>>>(d.lu.data(), n, i);
-                update<<<dim3(blocks, blocks), tile, 0, stream>>>(d.lu.data(), n, i);
-            }
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        for (int i = 0; i + 1 < n; ++i) {
+            const unsigned blocks = gpulab::grid_size(n - i - 1, tile);
+            scale_kernel<<<gpulab::grid_size(n - i - 1, threads), threads, 0, stream>>>(d.lu.data(), n, i);
+            update<<<dim3(blocks, blocks), tile, 0, stream>>>(d.lu.data(), n, i);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, false);
 }
 

@@ -8,7 +8,6 @@
 // Limit: four launches per column, and a search that uses one multiprocessor only.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {

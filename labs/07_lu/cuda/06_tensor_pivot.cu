@@ -32,7 +32,6 @@
 #include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {
@@ -206,19 +205,18 @@ void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
     watch.tile(width).tile(side).tile(32);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (int k0 = 0; k0 < n; k0 += width) {
-                const int k1 = std::min(k0 + width, n);
-                factorise_columns(a, k0, k1, stream);
-                exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
-                if (k1 == n) break;
-                solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
-                update_tensor(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
-            }
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        for (int k0 = 0; k0 < n; k0 += width) {
+            const int k1 = std::min(k0 + width, n);
+            factorise_columns(a, k0, k1, stream);
+            exchange_rows(a, k0, k1, 0, n, k0, k1, stream);
+            if (k1 == n) break;
+            solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
+            update_tensor(a.at(k1, k0), a.at(k0, k1), a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, true);
 }
 

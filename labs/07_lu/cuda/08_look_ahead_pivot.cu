@@ -17,7 +17,6 @@
 
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 #include "steps.hpp"
 
 namespace lu {
@@ -62,28 +61,27 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
             if (s1 < k1) follow(s0, s1, s1, k1, stream);
         }
     };
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t rest) {
-            rest_done.record(rest); // the matrix is there
-            for (int k0 = 0, k1; k0 < n; k0 = k1) {
-                k1 = end_of_panel(k0);
-                const int k2 = end_of_panel(k1);
-                if (k0 == 0) CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done));
-                factorise(k0, k1, panels);
-                panel_ready.record(panels);
-                if (k1 < n) {
-                    CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done)); // of the step before
-                    follow(k0, k1, k1, k2, panels);
-                }
-                CUDA_CHECK(cudaStreamWaitEvent(rest, panel_ready));
-                for (int s0 = k0; s0 < k1; s0 = end_of_part(s0, k1)) // L, left of the panel
-                    exchange_and_solve(a, s0, end_of_part(s0, k1), 0, k0, rest);
-                if (k2 < n) follow(k0, k1, k2, n, rest);
-                rest_done.record(rest);
+    const auto launch = [&](cudaStream_t rest) {
+        rest_done.record(rest); // the matrix is there
+        for (int k0 = 0, k1; k0 < n; k0 = k1) {
+            k1 = end_of_panel(k0);
+            const int k2 = end_of_panel(k1);
+            if (k0 == 0) CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done));
+            factorise(k0, k1, panels);
+            panel_ready.record(panels);
+            if (k1 < n) {
+                CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done)); // of the step before
+                follow(k0, k1, k1, k2, panels);
             }
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+            CUDA_CHECK(cudaStreamWaitEvent(rest, panel_ready));
+            for (int s0 = k0; s0 < k1; s0 = end_of_part(s0, k1)) // L, left of the panel
+                exchange_and_solve(a, s0, end_of_part(s0, k1), 0, k0, rest);
+            if (k2 < n) follow(k0, k1, k2, n, rest);
+            rest_done.record(rest);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, true);
 }
 

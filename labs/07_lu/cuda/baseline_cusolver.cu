@@ -23,17 +23,16 @@ void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting) {
     int work_size = 0;
     CUSOLVER_CHECK(cusolverDnDgetrf_bufferSize(handle, n, n, lu.data(), n, &work_size));
     gpulab::DeviceBuffer<double> work_space(static_cast<std::size_t>(work_size));
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSOLVER_CHECK(cusolverDnSetStream(handle, stream));
-            CUSOLVER_CHECK(cusolverDnDgetrf(handle, n, n, lu.data(), n, work_space.data(),
-                                            pivoting ? pivots.data() : nullptr, info.data()));
-        },
-        [&](cudaStream_t stream) {
-            CUDA_CHECK(cudaMemcpyAsync(lu.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
-            gpulab::poison(pivots, stream);
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        CUSOLVER_CHECK(cusolverDnSetStream(handle, stream));
+        CUSOLVER_CHECK(cusolverDnDgetrf(handle, n, n, lu.data(), n, work_space.data(),
+                                        pivoting ? pivots.data() : nullptr, info.data()));
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(lu.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
+        gpulab::poison(pivots, stream);
+    };
+    gpulab::watch_stream(watch, launch, reset);
     std::vector<double> by_columns(p.a.size());
     lu.copy_to(by_columns);
     f.lu = transposed(by_columns, p.n, p.n);

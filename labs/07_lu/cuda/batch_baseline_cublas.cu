@@ -36,14 +36,13 @@ void cuda_batch_cublas(const Problem& p, Factors& f, Stopwatch& watch) {
     gpulab::DeviceBuffer<std::int32_t> info(p.count);
     const gpulab::CublasHandle handle;
     const int n = static_cast<int>(p.n);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUBLAS_CHECK(cublasSetStream(handle, stream));
-            CUBLAS_CHECK(cublasDgetrfBatched(handle, n, matrices.data(), n, d.pivots.data(), info.data(),
-                                             static_cast<int>(p.count)));
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        CUBLAS_CHECK(cublasSetStream(handle, stream));
+        CUBLAS_CHECK(cublasDgetrfBatched(handle, n, matrices.data(), n, d.pivots.data(), info.data(),
+                                         static_cast<int>(p.count)));
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     std::vector<double> by_columns(p.a.size());
     d.lu.copy_to(by_columns);
     f.lu = each_transposed(p, by_columns);

@@ -76,13 +76,12 @@ void cuda_batch_block(const Problem& p, Factors& f, Stopwatch& watch) {
     gpulab::ask_for_shared_memory(batch_block_kernel, shared_bytes, "a matrix");
     DeviceFactors d(p);
     watch.tile(32).tile(64);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            batch_block_kernel<<<static_cast<unsigned>(p.count), threads, shared_bytes, stream>>>(
-                d.lu.data(), d.pivots.data(), n, stride);
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        batch_block_kernel<<<static_cast<unsigned>(p.count), threads, shared_bytes, stream>>>(
+            d.lu.data(), d.pivots.data(), n, stride);
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, true);
 }
 

@@ -11,7 +11,6 @@
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
 
 namespace lu {
 
@@ -86,14 +85,13 @@ void cuda_batch_warp(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
     watch.tile(8);
     watch.tile(warps_of_block, "matrices");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.count, std::size_t{warps_of_block}));
-            kernel<<<blocks, warps_of_block * lanes, 0, stream>>>(d.lu.data(), d.pivots.data(), static_cast<int>(p.n),
-                                                                  p.count);
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.count, std::size_t{warps_of_block}));
+        kernel<<<blocks, warps_of_block * lanes, 0, stream>>>(d.lu.data(), d.pivots.data(), static_cast<int>(p.n),
+                                                              p.count);
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.copy_to(f, true);
 }
 

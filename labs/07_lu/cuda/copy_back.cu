@@ -11,13 +11,12 @@ namespace {
 
 template <int TILE> void factorise_and_copy_back(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            eliminate_by_rows<TILE>(d.lu.data(), static_cast<int>(p.n), stream);
-            CUDA_CHECK(cudaMemcpyAsync(f.lu.data(), d.lu.data(), d.lu.bytes(), cudaMemcpyDeviceToHost, stream));
-        },
-        [&](cudaStream_t stream) { d.restore(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        eliminate_by_rows<TILE>(d.lu.data(), static_cast<int>(p.n), stream);
+        CUDA_CHECK(cudaMemcpyAsync(f.lu.data(), d.lu.data(), d.lu.bytes(), cudaMemcpyDeviceToHost, stream));
+    };
+    const auto reset = [&](cudaStream_t stream) { d.restore(stream); };
+    gpulab::watch_stream(watch, launch, reset);
     d.lu.check_guard_bands();
     no_exchanges(f);
     check_pivots(f, false);

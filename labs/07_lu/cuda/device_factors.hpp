@@ -4,7 +4,6 @@
 
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/check.hpp"
-#include "gpulab/poisoning.hpp"
 #include "lu.hpp"
 
 namespace lu {

@@ -1,8 +1,6 @@
 // Baseline of the solvers: the vendor's library, Dgetrs, with the factors and right-hand sides column by column.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cusolver.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "transpose.hpp"
 
@@ -18,15 +16,13 @@ void cuda_solve_cusolver(const SolveProblem& p, Solution& x, Stopwatch& watch) {
     gpulab::DeviceBuffer<double> out(p.b.size());
     gpulab::DeviceBuffer<std::int32_t> info(1);
     const gpulab::CusolverHandle handle;
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUSOLVER_CHECK(cusolverDnSetStream(handle, stream));
-            CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
-            CUSOLVER_CHECK(cusolverDnDgetrs(handle, CUBLAS_OP_N, n, count, lu.data(), n, pivots.data(), out.data(), n,
-                                            info.data()));
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        CUSOLVER_CHECK(cusolverDnSetStream(handle, stream));
+        CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
+        CUSOLVER_CHECK(
+            cusolverDnDgetrs(handle, CUBLAS_OP_N, n, count, lu.data(), n, pivots.data(), out.data(), n, info.data()));
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     std::vector<double> by_columns(p.b.size());
     out.copy_to(by_columns);
     x = transposed(by_columns, p.count, p.n);

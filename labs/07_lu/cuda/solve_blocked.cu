@@ -7,10 +7,7 @@
 // factors are read once for every 64 right-hand sides.
 #include <algorithm>
 
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "solve_steps.hpp"
 #include "steps.hpp"
@@ -74,13 +71,11 @@ void cuda_solve_blocked(const SolveProblem& p, Solution& x, Stopwatch& watch) {
     const gpulab::DeviceBuffer<double> lu(p.factors.lu), b(permuted(p));
     gpulab::DeviceBuffer<double> out(p.b.size());
     watch.tile(most).tile(lanes, "right-hand sides").tile(64, "right-hand sides");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
-            solve_in_blocks(lu.data(), out.data(), static_cast<int>(p.n), static_cast<int>(p.count), stream);
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
+        solve_in_blocks(lu.data(), out.data(), static_cast<int>(p.n), static_cast<int>(p.count), stream);
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(x);
 }
 

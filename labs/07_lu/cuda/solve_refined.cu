@@ -3,10 +3,7 @@
 // Changed: after the first solution X, the residual R = B - A X is computed, with its rows in the order of P A. Then
 // A D = R is solved with the same factors, and D is added to X. Everything stays on the device.
 // Limit: three passes over n x n numbers, twice the factors and once A; the launches of two solutions.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "solve.hpp"
 #include "solve_steps.hpp"
 #include "steps.hpp"
@@ -38,19 +35,17 @@ void cuda_solve_refined(const SolveProblem& p, Solution& x, Stopwatch& watch) {
     gpulab::DeviceBuffer<double> out(p.b.size()), r(p.b.size()), d(p.b.size());
     const unsigned blocks = gpulab::grid_size(out.size(), threads);
     watch.tile(64).tile(threads, "right-hand sides").tile(64, "right-hand sides");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            permute_kernel<<<blocks, threads, 0, stream>>>(b.data(), order.data(), out.data(), n, count);
-            solve_in_blocks(lu.data(), out.data(), n, count, stream);
+    const auto launch = [&](cudaStream_t stream) {
+        permute_kernel<<<blocks, threads, 0, stream>>>(b.data(), order.data(), out.data(), n, count);
+        solve_in_blocks(lu.data(), out.data(), n, count, stream);
 
-            CUDA_CHECK(cudaMemcpyAsync(r.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
-            update_tiled(a.data(), n, out.data(), r.data(), count, n, count, n, stream); // R = B - A X
-            permute_kernel<<<blocks, threads, 0, stream>>>(r.data(), order.data(), d.data(), n, count);
-            solve_in_blocks(lu.data(), d.data(), n, count, stream);
-            add_kernel<<<blocks, threads, 0, stream>>>(out.data(), d.data(), out.size());
-        },
-        gpulab::poisoning(out, r, d));
+        CUDA_CHECK(cudaMemcpyAsync(r.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
+        update_tiled(a.data(), n, out.data(), r.data(), count, n, count, n, stream); // R = B - A X
+        permute_kernel<<<blocks, threads, 0, stream>>>(r.data(), order.data(), d.data(), n, count);
+        solve_in_blocks(lu.data(), d.data(), n, count, stream);
+        add_kernel<<<blocks, threads, 0, stream>>>(out.data(), d.data(), out.size());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(out, r, d));
     out.copy_to(x);
 }
 

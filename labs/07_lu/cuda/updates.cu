@@ -1,9 +1,7 @@
 // The update of one panel alone, for the study called update: the products of cuda_blocked_pivot and cuda_tensor_pivot,
 // and that of the vendor's library.
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "steps.hpp"
 #include "studies.hpp"
 
@@ -18,14 +16,13 @@ void run_update(const Problem& p, std::vector<double>& c, Stopwatch& watch, int 
     const gpulab::DeviceBuffer<double> a(p.a);
     gpulab::DeviceBuffer<double> out(p.a.size());
     const std::size_t below = std::size_t(width) * n;
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            update(a.data() + below, a.data() + width, out.data() + below + width, n, m, width, stream);
-        },
-        [&](cudaStream_t stream) {
-            CUDA_CHECK(cudaMemcpyAsync(out.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        update(a.data() + below, a.data() + width, out.data() + below + width, n, m, width, stream);
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(out.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
+    };
+    gpulab::watch_stream(watch, launch, reset);
     std::vector<double> all(p.a.size());
     out.copy_to(all);
     for (int i = 0; i < m; ++i)

@@ -14,18 +14,17 @@ void opencl_two_kernels(const Problem& p, Factors& f, Stopwatch& watch) {
     cl::Kernel scale = gpulab::opencl_kernel(two_kernels_cl, "scale");
     cl::Kernel update = gpulab::opencl_kernel(two_kernels_cl, "update");
     const auto n = static_cast<cl_int>(p.n);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            for (cl_int i = 0; i + 1 < n; ++i) {
-                const auto left = static_cast<std::size_t>(n - i - 1);
-                gpulab::set_args(scale, d.lu.data(), n, i);
-                gpulab::set_args(update, d.lu.data(), n, i);
-                enqueue(queue, events, scale, left, 1, line, 1);
-                enqueue(queue, events, update, left, left, columns, rows);
-            }
-        },
-        [&](const cl::CommandQueue& queue) { d.restore(queue); });
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        for (cl_int i = 0; i + 1 < n; ++i) {
+            const auto left = static_cast<std::size_t>(n - i - 1);
+            gpulab::set_args(scale, d.lu.data(), n, i);
+            gpulab::set_args(update, d.lu.data(), n, i);
+            enqueue(queue, events, scale, left, 1, line, 1);
+            enqueue(queue, events, update, left, left, columns, rows);
+        }
+    };
+    const auto reset = [&](const cl::CommandQueue& queue) { d.restore(queue); };
+    gpulab::watch_queue(watch, launch, reset);
     d.copy_to(f, false);
 }
 

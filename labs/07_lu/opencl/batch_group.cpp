@@ -27,12 +27,11 @@ void opencl_batch_group(const Problem& p, Factors& f, Stopwatch& watch) {
     gpulab::set_args(kernel, d.lu.data(), d.pivots.data(), static_cast<cl_int>(p.n), static_cast<cl_int>(stride),
                      cl::Local(bytes));
     watch.tile(items);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            enqueue(queue, events, kernel, p.count * items, 1, items, 1);
-        },
-        [&](const cl::CommandQueue& queue) { d.restore(queue); });
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        enqueue(queue, events, kernel, p.count * items, 1, items, 1);
+    };
+    const auto reset = [&](const cl::CommandQueue& queue) { d.restore(queue); };
+    gpulab::watch_queue(watch, launch, reset);
     d.copy_to(f, true);
 }
 

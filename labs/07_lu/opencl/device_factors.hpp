@@ -2,10 +2,7 @@
 /// The matrix and its factors on an OpenCL device: what all OpenCL rungs copy in and out.
 #pragma once
 
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "lu.hpp"
 
 namespace lu {

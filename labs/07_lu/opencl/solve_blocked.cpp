@@ -26,22 +26,20 @@ void opencl_solve_blocked(const SolveProblem& p, Solution& x, Stopwatch& watch) 
         enqueue(queue, events, eliminate, p.count, end - begin, columns, rows);
     };
     watch.tile(block).tile(columns, "right-hand sides");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            if (p.b.empty()) return;
-            queue.enqueueCopyBuffer(b.data(), out.data(), 0, 0, b.bytes(), nullptr, events.add());
-            for (std::size_t k0 = 0; k0 < p.n; k0 += block) {
-                const std::size_t k1 = std::min(k0 + block, p.n);
-                solve(queue, events, lower, k0, k1, k1, p.n);
-            }
-            for (std::size_t k1 = p.n; k1 > 0;) {
-                const std::size_t k0 = (k1 - 1) / block * block;
-                solve(queue, events, upper, k0, k1, 0, k0);
-                k1 = k0;
-            }
-        },
-        gpulab::poisoning(out));
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        if (p.b.empty()) return;
+        queue.enqueueCopyBuffer(b.data(), out.data(), 0, 0, b.bytes(), nullptr, events.add());
+        for (std::size_t k0 = 0; k0 < p.n; k0 += block) {
+            const std::size_t k1 = std::min(k0 + block, p.n);
+            solve(queue, events, lower, k0, k1, k1, p.n);
+        }
+        for (std::size_t k1 = p.n; k1 > 0;) {
+            const std::size_t k0 = (k1 - 1) / block * block;
+            solve(queue, events, upper, k0, k1, 0, k0);
+            k1 = k0;
+        }
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(out));
     out.copy_to(x);
 }
 

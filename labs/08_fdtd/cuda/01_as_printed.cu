@@ -83,19 +83,18 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     const dim3 grid(gpulab::grid_size(nx, 32), gpulab::grid_size(ny, 8));
     watch.tile(32, "nx");
     watch.tile(8, "ny");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (std::size_t n = 0; n < book.steps; ++n) {
-                update_h<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data(), book.source(n));
-                update_e<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data());
-            }
-        },
-        [&](cudaStream_t stream) {
-            gpulab::copy_async(start_hz, d_hz, stream);
-            gpulab::copy_async(start_ex, d_ex, stream);
-            gpulab::copy_async(start_ey, d_ey, stream);
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        for (std::size_t n = 0; n < book.steps; ++n) {
+            update_h<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data(), book.source(n));
+            update_e<<<grid, block, 0, stream>>>(g, d_ex.data(), d_ey.data(), d_hz.data());
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        gpulab::copy_async(start_hz, d_hz, stream);
+        gpulab::copy_async(start_ex, d_ex, stream);
+        gpulab::copy_async(start_ey, d_ey, stream);
+    };
+    gpulab::watch_stream(watch, launch, reset);
     d_hz.copy_to(hz);
     d_ex.copy_to(ex);
     d_ey.copy_to(ey);

@@ -55,17 +55,14 @@ template <class T> void two_kernels(const BookProblem<T>& book, Output<T>& out, 
     const dim3 grid(gpulab::grid_size(book.nx(), block.x), gpulab::grid_size(book.ny(), block.y));
     watch.tile(block.x, "nx");
     watch.tile(block.y, "ny");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (std::size_t step = 0; step < book.steps; ++step) {
-                update_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
-                update_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
-            }
-        },
-        [&](cudaStream_t stream) {
-            copy_async(start, field, stream);
-        }); // before each run: the steps have overwritten it
+    const auto launch = [&](cudaStream_t stream) {
+        for (std::size_t step = 0; step < book.steps; ++step) {
+            update_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
+            update_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { copy_async(start, field, stream); };
+    gpulab::watch_stream(watch, launch, reset); // before each run: the steps have overwritten it
     field.copy_to(out.field);
 }
 

@@ -66,15 +66,14 @@ template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwat
     const dim3 grid(gpulab::grid_size(book.nx(), tile_x), gpulab::grid_size(book.ny(), tile_y));
     watch.tile(tile_x, "nx");
     watch.tile(tile_y, "ny");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (std::size_t step = 0; step < book.steps; ++step) {
-                shared_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
-                shared_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
-            }
-        },
-        [&](cudaStream_t stream) { copy_async(start, field, stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        for (std::size_t step = 0; step < book.steps; ++step) {
+            shared_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, book.source(step));
+            shared_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) { copy_async(start, field, stream); };
+    gpulab::watch_stream(watch, launch, reset);
     field.copy_to(out.field);
 }
 

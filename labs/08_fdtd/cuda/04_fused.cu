@@ -61,20 +61,19 @@ template <class T> void cuda_fused(const Problem<T>& p, Output<T>& out, Stopwatc
     const dim3 grid(gpulab::grid_size(book.nx() + 1, tile_x), gpulab::grid_size(book.ny() + 1, tile_y));
     watch.tile(tile_x, "nx");
     watch.tile(tile_y, "ny");
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            FieldBuffers<T>*from = &one, *to = &other;
-            for (std::size_t step = 0; step < book.steps; ++step) {
-                fused_kernel<<<grid, block, 0, stream>>>(g, from->u.data(), from->p.data(), from->q.data(),
-                                                         to->u.data(), to->p.data(), to->q.data(), book.source(step));
-                std::swap(from, to);
-            }
-        },
-        [&](cudaStream_t stream) {
-            copy_async(start, one, stream);
-            gpulab::poisoning(other.u, other.p, other.q)(stream);
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        FieldBuffers<T>*from = &one, *to = &other;
+        for (std::size_t step = 0; step < book.steps; ++step) {
+            fused_kernel<<<grid, block, 0, stream>>>(g, from->u.data(), from->p.data(), from->q.data(), to->u.data(),
+                                                     to->p.data(), to->q.data(), book.source(step));
+            std::swap(from, to);
+        }
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        copy_async(start, one, stream);
+        gpulab::poisoning(other.u, other.p, other.q)(stream);
+    };
+    gpulab::watch_stream(watch, launch, reset);
     (book.steps % 2 == 1 ? other : one).copy_to(out.field);
 }
 

@@ -4,10 +4,7 @@
 #pragma once
 
 #include "book.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace fdtd {
 

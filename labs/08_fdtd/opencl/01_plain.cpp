@@ -20,18 +20,17 @@ template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwa
     ClFields<T> field(book.start);
     const Groups groups(h_kernel, book.nx(), book.ny(), watch);
     gpulab::set_args(e_kernel, g, field.u.data(), field.p.data(), field.q.data());
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            for (std::size_t step = 0; step < book.steps; ++step) {
-                gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), book.source(step));
-                // Two events are enough: the time runs from the first kernel to the last.
-                gpulab::enqueue(queue, h_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
-                gpulab::enqueue(queue, e_kernel, groups.global, groups.local,
-                                step + 1 == book.steps ? events.add() : nullptr);
-            }
-        },
-        [&](const cl::CommandQueue& queue) { copy(start, field, queue); }); // a fresh start: the steps overwrite it
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        for (std::size_t step = 0; step < book.steps; ++step) {
+            gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), book.source(step));
+            // Two events are enough: the time runs from the first kernel to the last.
+            gpulab::enqueue(queue, h_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
+            gpulab::enqueue(queue, e_kernel, groups.global, groups.local,
+                            step + 1 == book.steps ? events.add() : nullptr);
+        }
+    };
+    const auto reset = [&](const cl::CommandQueue& queue) { copy(start, field, queue); };
+    gpulab::watch_queue(watch, launch, reset); // a fresh start: the steps overwrite it
     field.copy_to(out.field);
 }
 

@@ -8,7 +8,6 @@
 #include "book.cl.hpp"
 #include "book.hpp"
 #include "fields.hpp"
-#include "gpulab/poisoning.hpp"
 
 namespace fdtd {
 

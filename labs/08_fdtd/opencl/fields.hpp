@@ -5,10 +5,6 @@
 #include <fmt/format.h>
 
 #include "book.hpp"
-#include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 
 namespace fdtd {

@@ -8,7 +8,6 @@
 
 #include "fdtd.hpp"
 #include "fields.hpp"
-#include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
 
 namespace fdtd {
@@ -74,20 +73,19 @@ void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, St
                   const Pass& pass) {
     const ClFields<T> start(p.start);
     ClFields<T> one(p.start), other(p.array_size(), p.layered_size());
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            for (cl_int k = 0; k < passes; ++k) {
-                // Two events are enough: the time runs from the first pass to the last.
-                cl::Event* const event = k == 0 || k == passes - 1 ? events.add() : nullptr;
-                if (k % 2 == 0) pass(queue, k, one, other, event);
-                else pass(queue, k, other, one, event);
-            }
-        },
-        [&](const cl::CommandQueue& queue) {
-            copy(start, one, queue);
-            gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(queue);
-        });
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        for (cl_int k = 0; k < passes; ++k) {
+            // Two events are enough: the time runs from the first pass to the last.
+            cl::Event* const event = k == 0 || k == passes - 1 ? events.add() : nullptr;
+            if (k % 2 == 0) pass(queue, k, one, other, event);
+            else pass(queue, k, other, one, event);
+        }
+    };
+    const auto reset = [&](const cl::CommandQueue& queue) {
+        copy(start, one, queue);
+        gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(queue);
+    };
+    gpulab::watch_queue(watch, launch, reset);
     (passes % 2 == 1 ? other : one).copy_to(out.field);
     problem.recorded.copy_to(out.recorded);
 }

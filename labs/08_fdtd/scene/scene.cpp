@@ -25,6 +25,18 @@ using gpulab::UsageError;
 
 constexpr double tiny = 1e-30, huge = 1e30; // bounds of numbers that have no others
 
+/// The constants of a medium, by their key.
+struct Constant {
+    const char* name;
+    double Material::*of_material;
+    std::vector<double> CellMedia::*of_cells;
+    double least, most; // in a file
+};
+constexpr Constant media_constants[] = {{"eps_r", &Material::eps_r, &CellMedia::eps_r, 1e-6, 1e6},
+                                        {"mu_r", &Material::mu_r, &CellMedia::mu_r, 1e-6, 1e6},
+                                        {"sigma", &Material::sigma, &CellMedia::sigma, 0, 1e12},
+                                        {"sigma_m", &Material::sigma_m, &CellMedia::sigma_m, 0, 1e18}};
+
 [[noreturn]] void fault(const std::string& key, const std::string& what) {
     throw UsageError(fmt::format("{}: {}", key, what));
 }
@@ -334,14 +346,13 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
 }
 
 /// One of the media's constants in each cell: a file of numbers, or a straight line from one side to the other.
-std::vector<double> constants_of(Object& media, const std::string& name, double least, double most,
-                                 const Scaling& scaling, Files& files) {
-    const Json* json = media.find(name);
+std::vector<double> constants_of(Object& media, const Constant& c, const Scaling& scaling, Files& files) {
+    const Json* json = media.find(c.name);
     if (!json) return {};
     const Extent& to = scaling.to;
-    if (json->is_string()) return plane_of(files, media, name, scaling.from, to, least, most);
-    Object o(*json, media.key(name));
-    const double first = o.number("from", least, most), last = o.number("to", least, most);
+    if (json->is_string()) return plane_of(files, media, c.name, scaling.from, to, c.least, c.most);
+    Object o(*json, media.key(c.name));
+    const double first = o.number("from", c.least, c.most), last = o.number("to", c.least, c.most);
     const bool along_x = o.word("along", {"x", "y"}, 0) == 0;
     o.no_other_keys();
     return to.plane([&](std::size_t i, std::size_t j) {
@@ -383,10 +394,7 @@ Material material_of(const Json& json, const std::string& where) {
     Object o(json, where);
     Material m;
     m.name = o.text("name");
-    m.eps_r = o.number("eps_r", 1e-6, 1e6, 1);
-    m.mu_r = o.number("mu_r", 1e-6, 1e6, 1);
-    m.sigma = o.number("sigma", 0, 1e12, 0);
-    m.sigma_m = o.number("sigma_m", 0, 1e18, 0);
+    for (const Constant& c : media_constants) m.*c.of_material = o.number(c.name, c.least, c.most, m.*c.of_material);
     o.no_other_keys();
     return m;
 }
@@ -495,11 +503,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
 
     if (const Json* constants = o.find("media")) {
         Object media(*constants, "media");
-        const auto read = [&](const char* name, double least, double most) {
-            return constants_of(media, name, least, most, scaling, files);
-        };
-        scene.media = {read("eps_r", 1e-6, 1e6), read("mu_r", 1e-6, 1e6), read("sigma", 0, 1e12),
-                       read("sigma_m", 0, 1e18)};
+        for (const Constant& c : media_constants) scene.media.*c.of_cells = constants_of(media, c, scaling, files);
         media.no_other_keys();
     }
     each_of("initial", "parts", max_sources, [&](const Json& part, const std::string& where) {
@@ -543,7 +547,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
 } // namespace
 
 bool Scene::graded() const {
-    return !(media.eps_r.empty() && media.mu_r.empty() && media.sigma.empty() && media.sigma_m.empty());
+    return std::ranges::any_of(media_constants, [&](const Constant& c) { return !(media.*c.of_cells).empty(); });
 }
 
 bool Scene::fixes_z(const Side& side) const {
@@ -552,12 +556,10 @@ bool Scene::fixes_z(const Side& side) const {
 
 Material Scene::material_at(std::size_t i, std::size_t j) const {
     const std::size_t cell = j * nx + i;
-    const Material& m = materials[map.empty() ? 0 : map[cell]];
-    const auto own = [&](const std::vector<double>& plane, double otherwise) {
-        return plane.empty() ? otherwise : plane[cell];
-    };
-    return {m.name, own(media.eps_r, m.eps_r), own(media.mu_r, m.mu_r), own(media.sigma, m.sigma),
-            own(media.sigma_m, m.sigma_m)};
+    Material m = materials[map.empty() ? 0 : map[cell]];
+    for (const Constant& c : media_constants)
+        if (const std::vector<double>& own = media.*c.of_cells; !own.empty()) m.*c.of_material = own[cell];
+    return m;
 }
 
 double Initial::at(const Scene& scene, std::size_t i, std::size_t j) const {
@@ -630,19 +632,13 @@ void check_scene(const Scene& scene) {
                                                     : "finite"));
     };
     constexpr double any = std::numeric_limits<double>::lowest(), above_0 = std::numeric_limits<double>::min();
-    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
-        const Material& m = scene.materials[i];
-        const std::string where = fmt::format("materials[{}].", i);
-        plane(where + "eps_r", {m.eps_r}, 1, above_0);
-        plane(where + "mu_r", {m.mu_r}, 1, above_0);
-        plane(where + "sigma", {m.sigma}, 1, 0);
-        plane(where + "sigma_m", {m.sigma_m}, 1, 0);
-    }
     const std::size_t all_cells = scene.nx * scene.ny;
-    plane("media.eps_r", scene.media.eps_r, all_cells, above_0),
-        plane("media.mu_r", scene.media.mu_r, all_cells, above_0);
-    plane("media.sigma", scene.media.sigma, all_cells, 0);
-    plane("media.sigma_m", scene.media.sigma_m, all_cells, 0);
+    for (const Constant& c : media_constants) {
+        const double least = c.least > 0 ? above_0 : 0;
+        for (std::size_t i = 0; i < scene.materials.size(); ++i)
+            plane(fmt::format("materials[{}].{}", i, c.name), {scene.materials[i].*c.of_material}, 1, least);
+        plane(fmt::format("media.{}", c.name), scene.media.*c.of_cells, all_cells, least);
+    }
     for (std::size_t i = 0; i < scene.initial.size(); ++i) {
         const Initial& initial = scene.initial[i];
         plane(fmt::format("initial[{}].file", i), initial.numbers, all_cells, any);

@@ -9,7 +9,6 @@
 // Limit: main memory, as soon as the matrix does not fit into the cache: about two operations per element of the
 // matrix, 8 or 12 bytes.
 #include "cg.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scalars.hpp"
 
 namespace cg {

@@ -12,7 +12,6 @@
 
 #include "cg.hpp"
 #include "gpulab/parallel.hpp"
-#include "gpulab/poisoning.hpp"
 #include "scalars.hpp"
 #include "split.hpp"
 

@@ -153,25 +153,24 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
     const State start = start_state(problem);
     DeviceState state(start);
     gpulab::DeviceBuffer<double> partial(3 * std::size_t{blocks});
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            state.clear(stream);
-            SlicedRows<T> rows = matrix.view();
-            const T *b = v.b.data(), *inverse = v.weights();
-            T *x = v.x.data(), *p = v.p.data();
-            double *sums = partial.data(), *history = state.history();
-            State* s = state.data();
-            State rules = start;
-            void* arguments[] = {&rows, &b, &inverse, &x, &p, &sums, &s, &history, &rules};
-            CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
-                                                   dim3(block_threads), arguments, 0, stream));
-        },
-        [&](cudaStream_t stream) {
-            v.reset(stream);
-            gpulab::poisoning(partial)(stream);
-            state.poison(stream);
-        });
+    const auto launch = [&](cudaStream_t stream) {
+        state.clear(stream);
+        SlicedRows<T> rows = matrix.view();
+        const T *b = v.b.data(), *inverse = v.weights();
+        T *x = v.x.data(), *p = v.p.data();
+        double *sums = partial.data(), *history = state.history();
+        State* s = state.data();
+        State rules = start;
+        void* arguments[] = {&rows, &b, &inverse, &x, &p, &sums, &s, &history, &rules};
+        CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(block_threads),
+                                               arguments, 0, stream));
+    };
+    const auto reset = [&](cudaStream_t stream) {
+        v.reset(stream);
+        gpulab::poisoning(partial)(stream);
+        state.poison(stream);
+    };
+    gpulab::watch_stream(watch, launch, reset);
     v.solution(out.x);
     state.result(out);
     partial.check_guard_bands();

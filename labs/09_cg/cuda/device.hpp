@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "cg.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
 #include "sums.cuh"
 
 namespace cg {

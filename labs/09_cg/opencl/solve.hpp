@@ -5,7 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "gpulab/error.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "part.hpp"
 #include "scalars.hpp"

@@ -33,12 +33,8 @@ Csr<double> read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text, unsigned parts = 1) {
-    try {
-        gpulab::parse_matrix_market<double>(text, "input", parts);
-    } catch (const gpulab::Error& e) {
-        return e.what();
-    }
-    return "";
+    return gpulab::testing::message_of<gpulab::Error>(
+        [&] { gpulab::parse_matrix_market<double>(text, "input", parts); });
 }
 
 const std::string real_general = "%%MatrixMarket matrix coordinate real general\n";
@@ -75,7 +71,6 @@ TEST_CASE("comments, blank lines, tabs, CRLF, any case, a missing last newline a
                "1 3 2\n% between\n2  2  3\r\n2 4 4\n\n3 1 5") == gpulab::lecture_example<double>());
     CHECK(read("\xEF\xBB\xBF" + real_general + "1 1 1\n1 1 2\n").value == std::vector<double>{2}); // a mark of UTF-8
     CHECK(gpulab::announced_size("\xEF\xBB\xBF" + real_general + "3 4 5\n").columns == 4);
-    CHECK_FALSE(gpulab::holds_header("\xEF\xBB\xBF" + real_general + "% a comment\n"));
     CHECK(read(real_general + "0 0 0\n").rows == 0);
     CHECK(read(real_general + "3 2 0") == Csr<double>{3, 2, {0, 0, 0, 0}, {}, {}});
     CHECK(read("%%MatrixMarket matrix array real general\n0 5\n").columns == 5);
@@ -136,12 +131,7 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
     CHECK(gpulab::matrix_market_size(packed).rows == 3);
     CHECK(gpulab::matrix_market_size(folder.path("b.mtx")).rows == 1);
     const auto complaint = [](const std::string& path) {
-        try {
-            gpulab::read_matrix_market<float>(path);
-        } catch (const gpulab::Error& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return gpulab::testing::message_of<gpulab::Error>([&] { gpulab::read_matrix_market<float>(path); });
     };
     fs::resize_file(packed, fs::file_size(packed) - 9);
     CHECK(complaint(packed) == "cannot read " + packed + ": its gzip data is truncated");
@@ -213,9 +203,8 @@ TEST_CASE("every malformed file gives an error that names file and line") {
         {"%%MatrixMarket matrix array real general\n1 1\n1\n2\n", "input:4: one entry too many"},
     };
     for (const Bad& bad : all) {
-        INFO(bad.text);
+        INFO(bad.text << error_of(bad.text));
         CHECK(error_of(bad.text).starts_with(bad.error));
-        if (!error_of(bad.text).starts_with(bad.error)) CHECK(error_of(bad.text) == bad.error);
         CHECK(error_of(bad.text, 4) == error_of(bad.text));
     }
 }
@@ -260,12 +249,8 @@ TEST_CASE("files are written and read, and an error names a file that cannot be 
     std::ofstream(path) << real_general << "5 7 2000000000\n1 1 1\n";
     CHECK((gpulab::matrix_market_size(path).columns == 7 && gpulab::matrix_market_size(path).nonzeros < 1000));
     std::ofstream(path) << real_general << "2 2 1\n1 1 x\n";
-    try {
-        gpulab::read_matrix_market<double>(path);
-        FAIL("accepted");
-    } catch (const gpulab::Error& e) {
-        CHECK(std::string(e.what()) == path + ":3: the value 'x' is not a number");
-    }
+    CHECK(gpulab::testing::message_of<gpulab::Error>([&] { gpulab::read_matrix_market<double>(path); }) ==
+          path + ":3: the value 'x' is not a number");
 }
 
 TEST_CASE("the size of a matrix is known from the header alone") {

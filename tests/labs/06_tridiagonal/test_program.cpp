@@ -19,7 +19,6 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
-using gpulab::testing::ScratchFolder;
 using gpulab::testing::StudyCase;
 using Json = nlohmann::json;
 
@@ -97,6 +96,8 @@ const gpulab::testing::ProgramCases contract([] {
                   {"two", two_systems},
                   {"announced", "%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"}},
         .operations = {operation("dominant"), operation("spd"), operation("poisson")},
+        .piped = {{"--systems 2 --repeat 1 --variant cpu_thomas --input /dev/stdin --output out.gz", two_systems,
+                   array + "4 1\n1\n2\n1\n2\n"}},
         .study = study_of,
         .per_element = "ns_per_equation",
         .elements = [](const Json& problem,
@@ -130,26 +131,6 @@ TEST_CASE("a user's systems are read, solved and their solution is written", "[p
     const auto x = gpulab::read_matrix_market<double>(out.path());
     CHECK(x.rows == 4);
     CHECK(x.columns == 1);
-}
-
-TEST_CASE("systems are read compressed, through links and pipes, and their solution is written compressed",
-          "[program]") {
-    const ScratchFolder folder;
-    const std::string in = folder.path("in.mtx.gz"), plain = folder.path("in.mtx"), out = folder.path("out.mtx.gz");
-    gpulab::OutputFile(in).write(two_systems);
-    gpulab::OutputFile(plain).write(two_systems);
-    std::filesystem::create_symlink("in.mtx.gz", folder.path("link"));
-    const std::string options = "--systems 2 --repeat 1 --variant cpu_thomas --output " + out + " --input ";
-    for (const auto& [sent, name] :
-         {std::pair{std::string(), in}, {"", folder.path("link")}, {plain, "/dev/stdin"}, {in, "/dev/stdin"}}) {
-        const Outcome run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
-        CHECK(run.exit_code == 0);
-        CHECK(run.err == "");
-        CHECK(gpulab::read_matrix_market<double>(out).value == std::vector<double>{1, 2, 1, 2});
-        CHECK(gpulab::testing::bytes_of(out).starts_with("\x1F\x8B"));
-        std::filesystem::remove(out);
-    }
-    CHECK(program.refusal_fault("--systems 2 --input " + in + " --output " + folder.path("link")) == "");
 }
 
 TEST_CASE("values that are not finite are refused with their place", "[program]") {
@@ -337,10 +318,7 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
 }
 
 TEST_CASE("a study takes its type and its matrix from the user", "[program]") {
-    const ScratchFile json;
-    REQUIRE(
-        ran(program("--study growth --n 16 --type float --matrix spd --repeat 1 --backend cpu --json " + json.path())));
-    const auto runs = json.json();
+    const auto runs = program.results("--study growth --n 16 --type float --matrix spd --repeat 1 --backend cpu");
     REQUIRE(runs.size() == 1);
     CHECK(runs[0]["problem"]["type"] == "float");
     CHECK(runs[0]["problem"]["matrix"] == "spd");

@@ -18,6 +18,7 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "rungs.hpp"
 #include "scene/scene.hpp"
 
 namespace fdtd::testing {
@@ -229,6 +230,14 @@ template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e
             return e.name + ": refused without a word about what computes it: " + refusal.what();
     }
     return "";
+}
+
+/// What cpu_scene computes.
+inline Output<double> computed(const Problem<double>& p) {
+    Output<double> out = make_output(p);
+    Stopwatch once;
+    cpu_scene<double>(p, out, once);
+    return out;
 }
 
 /// One step on 3 x 3 cells, by hand: U is 1 in the middle, and nothing else. The four edges around it get plus or minus

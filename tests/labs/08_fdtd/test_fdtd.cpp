@@ -18,6 +18,7 @@ using gpulab::Backend;
 using gpulab::testing::Faults;
 using gpulab::testing::VariantCases;
 using namespace fdtd;
+using fdtd::testing::computed;
 using fdtd::testing::Kind;
 
 namespace {
@@ -205,9 +206,7 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
     for (const Mode mode : {Mode::te, Mode::tm}) {
         Scene scene = fdtd::testing::scene_of(Kind::all, mode, 60, 50, 20);
         const auto whole = make_problem<double>(scene);
-        Output<double> out = make_output(whole);
-        Stopwatch once;
-        cpu_scene<double>(whole, out, once);
+        const Output<double> out = computed(whole);
         scene.frame_every = 7;
         const Recording recording = recording_of(scene, Keep::fields);
         REQUIRE(recording.snapshots.size() == 3);
@@ -333,9 +332,7 @@ TEST_CASE("a side with given values keeps them, and no other side has them", "[c
         Scene scene = fdtd::testing::scene_of(Kind::plain, mode, 11, 8, 25);
         const auto field = [&] {
             const auto p = make_problem<double>(scene);
-            Output<double> out = make_output(p);
-            Stopwatch once;
-            cpu_scene<double>(p, out, once);
+            const Output<double> out = computed(p);
             return [u = out.field.u, pitch = p.pitch()](std::size_t i, std::size_t j) { return u[j * pitch + i]; };
         };
         double value = 1;
@@ -422,9 +419,7 @@ TEST_CASE("a scene with initial fields and driven sides computed in parts gives 
         scene.initial[0].x = scene.initial[0].y = 12;
         scene.initial[0].width_x = scene.initial[0].width_y = 3;
         const auto whole = make_problem<double>(scene);
-        Output<double> out = make_output(whole);
-        Stopwatch once;
-        cpu_scene<double>(whole, out, once);
+        const Output<double> out = computed(whole);
         CHECK(compare(whole, reference(scene, whole), out).message == "");
         scene.frame_every = 7;
         const Snapshot last = recording_of(scene, Keep::last_field).snapshots.back();
@@ -481,9 +476,7 @@ TEST_CASE("only materials that are in the grid limit the time step", "[cpu]") {
     scene = fdtd::testing::scene_of(Kind::all, Mode::te, 30, 30, 12);
     scene.materials.push_back({"unused", 0.01, 1, 0, 0});
     const auto p = make_problem<double>(scene);
-    Output<double> out = make_output(p);
-    Stopwatch once;
-    cpu_scene<double>(p, out, once);
+    const Output<double> out = computed(p);
     CHECK(compare(p, reference(scene, p), out).message == "");
 }
 
@@ -493,9 +486,7 @@ TEST_CASE("the first steps of every scene are as accurate as the others", "[cpu]
         for (const std::size_t steps : {1, 2, 3, 10}) {
             const Scene scene = read_scene(name, {.nx = 80, .ny = 72, .steps = steps});
             const auto p = make_problem<double>(scene);
-            Output<double> out = make_output(p);
-            Stopwatch once;
-            cpu_scene<double>(p, out, once);
+            const Output<double> out = computed(p);
             INFO(name << ", " << steps << " steps");
             CHECK(compare(p, reference(scene, p), out).message == "");
         }

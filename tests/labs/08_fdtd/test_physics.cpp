@@ -7,19 +7,12 @@
 
 #include "checks.hpp"
 #include "gpulab/raise.hpp"
-#include "rungs.hpp"
 
 using namespace fdtd;
+using fdtd::testing::computed;
 using std::numbers::pi;
 
 namespace {
-
-Output<double> computed(const Problem<double>& p) {
-    Output<double> out = make_output(p);
-    Stopwatch once;
-    cpu_scene<double>(p, out, once);
-    return out;
-}
 
 /// A mode of a rectangular cavity: U = shape(x) shape(y) cos(omega t), with cosines in TE and sines in TM.
 struct Cavity {
@@ -139,6 +132,22 @@ template <class Shape> double difference_from(const GridMode& g, const Problem<d
     return worst;
 }
 
+/// A plane wave along x between two conductors (TE), in which E_y and H_z do not depend on y: a pulse from column 200
+/// of 1200, half of which are of another medium.
+/// @return H_z of the two probes in each step, at columns 400 and 690
+std::vector<double> plane_wave(double eps_r, double mu_r = 1) {
+    Scene s;
+    s.nx = 1200;
+    s.ny = 3;
+    s.steps = 1700;
+    s.left.kind = s.right.kind = Side::Kind::pml;
+    s.materials = {Material{}, {"medium", eps_r, mu_r, 0, 0}};
+    for (std::size_t cell = 0; cell < 1200 * 3; ++cell) s.map.push_back(cell % 1200 >= 600);
+    s.sources = {pulse(200, 0, 201, 3, 40, s.time_step(), 1e5)};
+    s.probes = {{"before", 400, 1}, {"behind", 690, 1}};
+    return computed(make_problem<double>(s)).recorded;
+}
+
 double peak(const std::vector<double>& x) {
     double most = 0;
     for (const double v : x) gpulab::raise(most, std::abs(v));
@@ -166,45 +175,32 @@ TEST_CASE("the error against the exact mode of a cavity falls with the square of
     }
 }
 
-TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's dispersion relation in TE", "[cpu]") {
-    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{3, 0}, {0, 4}, {5, 2}, {11, 9}}) {
-        const GridMode g = grid_mode(Mode::te, m, n);
+TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's dispersion relation", "[cpu]") {
+    const auto check = [](Mode mode, int m, int n) {
+        const bool te = mode == Mode::te;
+        const GridMode g = grid_mode(mode, m, n);
         Problem<double> p = make_problem<double>(g.scene);
-        const double dt = p.dt;
-        const auto shape = [&](double x, double y) { return std::cos(g.kx * (x + 0.5)) * std::cos(g.ky * (y + 0.5)); };
-        // From eps (P^{1/2} - P^{-1/2}) / dt = (difference of U^0) / dy, with P odd in time.
+        // TE: cosines around the centres of cells. TM: sines, which are 0 in the outermost cells.
+        const auto along = [&](double k, double at) { return te ? std::cos(k * (at + 0.5)) : std::sin(k * at); };
+        const auto slope = [&](double k, double at) { return te ? -std::sin(k * at) : std::cos(k * (at - 0.5)); };
+        const auto shape = [&](double x, double y) { return along(g.kx, x) * along(g.ky, y); };
+        // From eps (P^{1/2} - P^{-1/2}) / dt = (difference of U^0) / dy, with P odd in time. In TM it is minus H_x, and
+        // mu takes the place of eps.
+        const double factor = p.dt / (te ? eps_0 : mu_0);
         for (std::size_t j = 0; j < p.ny(); ++j)
             for (std::size_t i = 0; i < p.nx(); ++i) {
                 const std::size_t at = j * p.pitch() + i;
                 const double x = static_cast<double>(i), y = static_cast<double>(j);
-                p.start.u[at] = shape(x, y);
-                if (j > 0) p.start.p[at] = dt / eps_0 / 2 * std::cos(g.kx * (x + 0.5)) * -2 * g.sy * std::sin(g.ky * y);
-                if (i > 0) p.start.q[at] = dt / eps_0 / 2 * std::cos(g.ky * (y + 0.5)) * 2 * g.sx * std::sin(g.kx * x);
+                const bool wall = !te && (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny());
+                p.start.u[at] = wall ? 0 : shape(x, y);
+                if (j > 0) p.start.p[at] = factor * along(g.kx, x) * g.sy * slope(g.ky, y);
+                if (i > 0) p.start.q[at] = -factor * along(g.ky, y) * g.sx * slope(g.kx, x);
             }
-        INFO("mode " << m << ", " << n);
+        INFO((te ? "TE" : "TM") << ", mode " << m << ", " << n);
         CHECK(difference_from(g, p, shape) < 1e-11);
-    }
-}
-
-TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's dispersion relation in TM", "[cpu]") {
-    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {5, 2}, {11, 9}}) {
-        const GridMode g = grid_mode(Mode::tm, m, n);
-        Problem<double> p = make_problem<double>(g.scene);
-        const double dt = p.dt;
-        const auto shape = [&](double x, double y) { return std::sin(g.kx * x) * std::sin(g.ky * y); };
-        // From mu (P^{1/2} - P^{-1/2}) / dt = -(difference of U^0) / dy, with P odd in time: P is minus H_x.
-        for (std::size_t j = 0; j < p.ny(); ++j)
-            for (std::size_t i = 0; i < p.nx(); ++i) {
-                const std::size_t at = j * p.pitch() + i;
-                const double x = static_cast<double>(i), y = static_cast<double>(j);
-                p.start.u[at] = shape(x, y);
-                if (j > 0) p.start.p[at] = dt / mu_0 / 2 * std::sin(g.kx * x) * 2 * g.sy * std::cos(g.ky * (y - 0.5));
-                if (i > 0) p.start.q[at] = -dt / mu_0 / 2 * std::sin(g.ky * y) * 2 * g.sx * std::cos(g.kx * (x - 0.5));
-                if (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny()) p.start.u[at] = 0;
-            }
-        INFO("mode " << m << ", " << n);
-        CHECK(difference_from(g, p, shape) < 1e-11);
-    }
+    };
+    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{3, 0}, {0, 4}, {5, 2}, {11, 9}}) check(Mode::te, m, n);
+    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {5, 2}, {11, 9}}) check(Mode::tm, m, n);
 }
 
 TEST_CASE("the energy in a lossless cavity is the same after 100000 steps", "[cpu]") {
@@ -310,22 +306,7 @@ TEST_CASE("the book's hard source pins the field to zero when its pulse is over"
 }
 
 TEST_CASE("an interface reflects and transmits by Fresnel's formulas within one percent", "[cpu]") {
-    // A plane wave along x between two conductors (TE): E_y and H_z do not depend on y.
-    const auto record = [](double eps_r) {
-        Scene s;
-        s.nx = 1200;
-        s.ny = 3;
-        s.steps = 1700;
-        s.left.kind = s.right.kind = Side::Kind::pml;
-        s.materials = {Material{}, {"glass", eps_r, 1, 0, 0}};
-        s.map.assign(1200 * 3, 0);
-        for (std::size_t j = 0; j < 3; ++j)
-            for (std::size_t i = 600; i < 1200; ++i) s.map[j * 1200 + i] = 1;
-        s.sources = {pulse(200, 0, 201, 3, 40, s.time_step(), 1e5)};
-        s.probes = {{"before", 400, 1}, {"behind", 690, 1}};
-        return computed(make_problem<double>(s)).recorded;
-    };
-    const auto alone = record(1), glass = record(4);
+    const auto alone = plane_wave(1), glass = plane_wave(4);
     std::vector<double> incident, reflected, transmitted;
     for (std::size_t k = 0; k < 1700; ++k) {
         incident.push_back(alone[2 * k]);
@@ -389,25 +370,12 @@ TEST_CASE("in TM an interface reflects and transmits by Fresnel's formulas at an
 
 TEST_CASE("a medium with the impedance of vacuum reflects nothing, one with four times its permeability a third",
           "[cpu]") {
-    const auto record = [](double eps_r, double mu_r) {
-        Scene s;
-        s.nx = 1200;
-        s.ny = 3;
-        s.steps = 1700;
-        s.left.kind = s.right.kind = Side::Kind::pml;
-        s.materials = {Material{}, {"medium", eps_r, mu_r, 0, 0}};
-        s.map.assign(1200 * 3, 0);
-        for (std::size_t j = 0; j < 3; ++j)
-            for (std::size_t i = 600; i < 1200; ++i) s.map[j * 1200 + i] = 1;
-        s.sources = {pulse(200, 0, 201, 3, 40, s.time_step(), 1e5)};
-        s.probes = {{"before", 400, 1}};
-        return computed(make_problem<double>(s)).recorded;
-    };
-    const auto alone = record(1, 1), matched = record(2, 2), magnetic = record(1, 4);
-    std::vector<double> of_matched, of_magnetic;
-    for (std::size_t k = 0; k < 1700; ++k) {
-        of_matched.push_back(matched[k] - alone[k]);
-        of_magnetic.push_back(magnetic[k] - alone[k]);
+    const auto wave = plane_wave(1), matched = plane_wave(2, 2), magnetic = plane_wave(1, 4);
+    std::vector<double> alone, of_matched, of_magnetic;
+    for (std::size_t k = 0; k < wave.size(); k += 2) { // before the medium
+        alone.push_back(wave[k]);
+        of_matched.push_back(matched[k] - wave[k]);
+        of_magnetic.push_back(magnetic[k] - wave[k]);
     }
     const auto signed_peak = [](const std::vector<double>& x) {
         return *std::ranges::max_element(x, {}, [](double v) { return std::abs(v); });

@@ -136,6 +136,11 @@ std::optional<StudyCase> study_of(const std::string& name) {
     return StudyCase{"--nx 300 --steps 4", 2, wrong_rungs()};
 }
 
+/// A scene with a source that a file drives, and a probe.
+constexpr const char* driven_by_file =
+    R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "probes": [{"at": [2, 3]}], "sources": [
+        {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
+
 const gpulab::testing::ProgramCases contract([] {
     return gpulab::testing::LabProgram{.program = program,
                                        .readme = FDTD_README,
@@ -148,10 +153,17 @@ const gpulab::testing::ProgramCases contract([] {
             --scene nowhere | --scene /dev/zero | --scene '' | --scene number | --scene number --nx 30
             --scene wrong : colour: is not a key
             --study ladder --scene book | --study ladder --nx 299 | --study growth --nx 15
+            --frames file | --frames file/below | --frames '' | --vtk file | --vtk file/below | --vtk ''
             --study figure-4-4 --nx 30 | --field /nonexistent/folder/x.csv | --probes x.csv --field ./x.csv)",
-                                       .files = {{"wrong", R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})"},
+                                       .files = {{"file", "x"},
+                                                 {"wrong", R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})"},
                                                  {"number", R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})"}},
+                                       .silent = true,
                                        .operations = {operation("float"), operation("double")},
+                                       .piped = {{"--variant cpu_scene --repeat 1 --scene /dev/stdin --probes out.gz",
+                                                  driven_by_file,
+                                                  "step,time,\"probe 0\"\n1,",
+                                                  {{"numbers.gz", "1\n-1\n"}}}},
                                        .study = study_of,
                                        .per_element = "ns_per_cell_and_step",
                                        .elements =
@@ -214,7 +226,7 @@ TEST_CASE("pictures, fields and probes are written", "[program]") {
         "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --frames " +
         folder.path("pictures") + " --vtk " + folder.path("vtk") + " --field " + folder.path("field.csv") +
         " --probes " + folder.path("probes.csv");
-    CHECK(program(arguments).exit_code == 0);
+    program.done(arguments);
     for (const char* step : {"000020", "000040", "000060"}) {
         const gpulab::Image image = gpulab::read_png(folder.path(std::string("pictures/frame-") + step + ".png"));
         CHECK((image.width == 60 * 5 && image.height == 52 * 5));
@@ -223,9 +235,8 @@ TEST_CASE("pictures, fields and probes are written", "[program]") {
     CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
     CHECK(std::filesystem::exists(folder.path("vtk/series.pvd")));
     const std::string field = gpulab::content_of(folder.path("field.csv"), 1 << 24);
-    CHECK(program("--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --field " +
-                  folder.path("last.csv"))
-              .exit_code == 0);
+    program.done("--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --field " +
+                 folder.path("last.csv"));
     CHECK(field == gpulab::content_of(folder.path("last.csv"), 1 << 24)); // of the last step, whatever else is written
     CHECK(field.size() > 60 * 52 * 6);
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
@@ -244,11 +255,10 @@ TEST_CASE("pictures of a wrong field are written, and the exit code says that it
 }
 
 TEST_CASE("the variant whose results are written is the fastest", "[program]") {
-    const ScratchFile json, field;
-    const auto run = program("--backend cpu --steps 20 --repeat 3 --json " + json.path() + " --field " + field.path());
-    INFO(run.out << run.err);
+    const ScratchFile field;
+    gpulab::testing::Outcome run;
+    const Json results = program.results("--backend cpu --steps 20 --repeat 3 --field " + field.path(), &run);
     REQUIRE(run.exit_code == 0);
-    const nlohmann::json results = json.json();
     std::string fastest;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& row : results["variants"])
@@ -260,34 +270,10 @@ TEST_CASE("the variant whose results are written is the fastest", "[program]") {
     CHECK(run.out.find("\nResults of " + fastest + ":\n") != std::string::npos);
 }
 
-TEST_CASE("a scene is read compressed, through links and pipes, and what is written to .gz is compressed",
-          "[program]") {
-    const ScratchFolder folder;
-    const std::string text = R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "probes": [{"at": [2, 3]}], "sources": [
-        {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
-    gpulab::OutputFile(folder.path("numbers.gz")).write("1\n-1\n");
-    gpulab::OutputFile(folder.path("scene.json")).write(text);
-    gpulab::OutputFile(folder.path("scene.json.gz")).write(text);
-    std::filesystem::create_symlink("scene.json.gz", folder.path("link"));
-    const std::string options = "--variant cpu_scene --repeat 1 --probes " + folder.path("probes.csv.gz") + " --scene ";
-    // Through a pipe, files that the scene names are looked for in the current folder.
-    const std::string absolute = text.substr(0, text.find("numbers.gz")) + folder.path("numbers.gz") + "\"}}]}";
-    gpulab::OutputFile(folder.path("absolute.json.gz")).write(absolute);
-    std::string first;
-    for (const auto& [sent, name] : {std::pair{std::string(), folder.path("scene.json")},
-                                     {"", folder.path("scene.json.gz")},
-                                     {"", folder.path("link")},
-                                     {folder.path("absolute.json.gz"), "/dev/stdin"}}) {
-        const auto run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
-        CHECK(run.err == "");
-        CHECK(run.exit_code == 0);
-        const std::string probes = gpulab::content_of(folder.path("probes.csv.gz"), 1 << 20);
-        CHECK(probes.starts_with("step,time,\"probe 0\"\n1,"));
-        CHECK((first.empty() || probes == first));
-        first = probes;
-        CHECK(std::filesystem::remove(folder.path("probes.csv.gz")));
-    }
-    CHECK(program.fed(folder.path("scene.json"), options + "/dev/stdin")
+TEST_CASE("files that a scene from a pipe names are looked for in the current folder", "[program]") {
+    const ScratchFile scene;
+    scene.write(driven_by_file);
+    CHECK(program.fed(scene.path(), "--variant cpu_scene --repeat 1 --scene /dev/stdin")
               .err.find("cannot read numbers.gz: No such file") != std::string::npos);
 }
 
@@ -309,9 +295,7 @@ TEST_CASE("no output overwrites a file that the scene is read from", "[program]"
     for (const std::string& output : {"--field " + scene, "--csv " + scene, "--field " + map, "--csv " + numbers,
                                       "--frames " + folder.path(), "--frames " + folder.path("frames")}) {
         INFO(output);
-        const auto run = program(options + output);
-        CHECK(run.exit_code == 2);
-        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(program.refusal_fault(options + output) == "");
         CHECK(gpulab::content_of(scene, 1 << 20) == text);
         CHECK(gpulab::content_of(numbers, 1 << 20) == "1\n");
         CHECK(gpulab::read_png(map).bytes() == 1);
@@ -327,33 +311,20 @@ TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_sce
                    "probes": [{"name": "near", "at": [160, 150]}],
                    "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
     const std::string arguments = "--backend cpu --type float --scene " + folder.path("long.json");
-    const auto run = program(arguments + " --field " + folder.path("field.csv") + " --probes " +
-                             folder.path("probes.csv") + " --vtk " + folder.path("vtk"));
-    INFO(run.out << run.err);
-    CHECK(run.exit_code == 0);
+    const auto run = program.done(arguments + " --field " + folder.path("field.csv") + " --probes " +
+                                  folder.path("probes.csv") + " --vtk " + folder.path("vtk"));
     CHECK(run.out.find("cpu_scene_threads computes the files") != std::string::npos);
     CHECK(run.out.find("take long on a CPU") != std::string::npos);
     CHECK(gpulab::content_of(folder.path("field.csv"), 1 << 24).starts_with("x,y,Hz,Ex,Ey\n"));
     const std::string probes = gpulab::content_of(folder.path("probes.csv"), 1 << 24);
     CHECK(std::count(probes.begin(), probes.end(), '\n') == 11501);
     CHECK(std::filesystem::exists(folder.path("vtk/field-011500.vti")));
-    const auto nothing = program(arguments);
-    CHECK(nothing.exit_code == 0);
-    CHECK(nothing.out.find("computes the files") == std::string::npos);
+    CHECK(program.done(arguments).out.find("computes the files") == std::string::npos);
 }
 
 TEST_CASE("a folder that cannot be written is refused before anything is computed", "[program]") {
     const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("file")).write("x");
-    for (const char* const option : {"--frames ", "--vtk "})
-        for (const std::string& name : {folder.path("file"), folder.path("file/below"), std::string("''")}) {
-            const auto run = program("--steps 20 --variant cpu_sequential --repeat 1 " + (option + name));
-            INFO(option << name << ": " << run.err);
-            CHECK(run.exit_code == 2);
-            CHECK(run.out == ""); // nothing was measured
-            CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-        }
-    // And what only looks as if it could be made.
+    // What only looks as if it could be made.
     std::filesystem::create_symlink("nowhere", folder.path("dangling"));
     std::filesystem::create_symlink("circle", folder.path("circle"));
     for (const std::string& name : {folder.path("dangling"), folder.path("circle"), folder.path(std::string(300, 'x'))})
@@ -379,14 +350,9 @@ TEST_CASE("a field that the memory cannot hold is refused before anything is com
     CHECK(fdtd::bytes_of_media(scene, 8) == 96.0 * 2017 * 2001);
     if (6 * 4 * 32785.0 * 32769 * 8 < static_cast<double>(gpulab::host_memory_bytes())) return;
     const ScratchFolder folder;
-    for (const char* const option : {"--frames ", "--vtk "}) {
-        const auto run = program("--backend cpu --nx 32768 --ny 32768 --steps 1 " + (option + folder.path("out")));
-        INFO(run.out << run.err);
-        CHECK(run.exit_code == 2);
-        CHECK(run.out == "");
-        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-        CHECK(run.err.find("of main memory") != std::string::npos);
-    }
+    for (const std::string option : {"--frames ", "--vtk "})
+        CHECK(program.refusal_fault("--backend cpu --nx 32768 --ny 32768 --steps 1 " + option + folder.path("out"),
+                                    "of main memory", {}, true) == "");
 }
 
 TEST_CASE("without a scale in the scene, the strongest colour of all pictures stands for the largest value of all",
@@ -395,9 +361,8 @@ TEST_CASE("without a scale in the scene, the strongest colour of all pictures st
     gpulab::OutputFile(folder.path("pulse.json"))
         .write(R"({"nx": 30, "ny": 30, "dx": 0.01, "steps": 60, "frames": {"every": 10},
                    "sources": [{"field": "Hz", "at": [15, 15], "kind": "hard", "waveform": {"type": "book"}}]})");
-    REQUIRE(
-        program("--backend cpu --repeat 1 --scene " + folder.path("pulse.json") + " --frames " + folder.path("frames"))
-            .exit_code == 0);
+    program.done("--backend cpu --repeat 1 --scene " + folder.path("pulse.json") + " --frames " +
+                 folder.path("frames"));
     // The source is 1 after step 20, more than anywhere else and ever after; its cell is the darkest red there.
     const auto red_of_source = [&](const char* step) {
         const gpulab::Image image = gpulab::read_png(folder.path(std::string("frames/frame-") + step + ".png"));
@@ -425,22 +390,17 @@ TEST_CASE("records and sources that the memory cannot hold are refused before an
     for (const auto& [option, needed] :
          {std::pair{std::string(), series}, {"--probes " + folder.path("p.csv"), series + file}}) {
         if (needed < memory) continue; // it would be computed, for hours
-        const auto run = program(command + option);
-        INFO(run.out << run.err);
-        CHECK(run.exit_code == 2);
-        CHECK(run.out == "");
-        CHECK(run.err.find(fmt::format("needs {:.1f} GiB of main memory", needed)) != std::string::npos);
+        CHECK(program.refusal_fault(command + option, fmt::format("needs {:.1f} GiB of main memory", needed), {},
+                                    true) == "");
     }
 }
 
 TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for both boundaries, after the last row",
           "[program][thorough]") {
-    const ScratchFile json;
-    const auto run =
-        program("--study table-4-2 --backend cpu --nx 2100 --steps 1 --repeat 1 --warmup 0 --json " + json.path());
-    INFO(run.out << run.err);
+    gpulab::testing::Outcome run;
+    const Json runs =
+        program.results("--study table-4-2 --backend cpu --nx 2100 --steps 1 --repeat 1 --warmup 0", &run);
     REQUIRE(run.exit_code == 0);
-    const nlohmann::json runs = json.json();
     CHECK(study_figures_fault(runs, {"speedup", "sequential_mcells_per_s"}, 6) == "");
     const std::size_t conductor = run.out.find("Conductor, mean"), layers = run.out.find("PML, mean");
     REQUIRE(conductor != std::string::npos);
@@ -477,10 +437,9 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
     CHECK(study_figures_fault(program.results("--study ladder" + few), {"seconds", "speedup"}, 4) == "");
     CHECK(study_figures_fault(program.results("--study figure-4-6" + few), {"speedup", "sequential_mcells_per_s"}, 2) ==
           "");
-    const ScratchFile json;
-    const auto book =
-        program("--study figure-4-4 --backend cpu --type float --steps 40 --repeat 1 --json " + json.path());
-    CHECK(study_figures_fault(json.json(), {"seconds"}, 1) == "");
+    gpulab::testing::Outcome book;
+    const Json runs = program.results("--study figure-4-4 --backend cpu --type float --steps 40 --repeat 1", &book);
+    CHECK(study_figures_fault(runs, {"seconds"}, 1) == "");
     CHECK(std::regex_search(book.out,
                             std::regex("\n  largest \\|Hz\\| after step 20: \\d+\\.\\d{3}, 40: \\d+\\.\\d{3}\n")));
 }
@@ -522,11 +481,9 @@ TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name"
 TEST_CASE(
     "figure-4-5 times four levels with both boundaries, says how much longer layers take, and runs one grid in full",
     "[program][thorough]") {
-    const ScratchFile json;
-    const auto run = program("--study figure-4-5 --nx 300 --steps 3 --repeat 1 --warmup 0 --json " + json.path());
-    INFO(run.out << run.err);
+    gpulab::testing::Outcome run;
+    const Json runs = program.results("--study figure-4-5 --nx 300 --steps 3 --repeat 1 --warmup 0", &run);
     REQUIRE(run.exit_code == 0);
-    const nlohmann::json runs = json.json();
     REQUIRE(runs.size() == 4);
     CHECK(study_figures_fault(runs, {"seconds_1000"}, 10) == "");
     for (const std::size_t first : {0, 2}) {

@@ -13,9 +13,11 @@
 #include "gpulab/input.hpp"
 #include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 #include "scene/scene.hpp"
 
 using namespace fdtd;
+using gpulab::testing::message_of;
 using gpulab::testing::png_chunk;
 using gpulab::testing::png_number;
 
@@ -27,12 +29,7 @@ std::string text_of(const std::string& scene) {
 
 /// What the reader says, or "" when it takes the scene.
 std::string refusal(const std::string& text, const Overrides& overrides = {}) {
-    try {
-        parse_scene(text, FDTD_SCENES, overrides);
-        return "";
-    } catch (const gpulab::UsageError& e) {
-        return e.what();
-    }
+    return message_of([&] { parse_scene(text, FDTD_SCENES, overrides); });
 }
 
 /// A scene with some more keys.
@@ -225,12 +222,7 @@ TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed
             gpulab::OutputFile file(folder.path("map.png"));
             gpulab::write_png(file, image);
         }
-        try {
-            parse_scene(text, folder.path());
-        } catch (const gpulab::UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return message_of([&] { parse_scene(text, folder.path()); });
     };
     CHECK(description_of(1) == "");
     for (const int channels : {2, 3, 4}) {
@@ -411,25 +403,23 @@ TEST_CASE("a column of numbers drives a source") {
     CHECK((w.at(1, 1) == 0.5 && w.at(2, 1) == -1e-3 && w.at(3, 1) == 7 && w.at(4, 1) == 0 && w.at(0.5, 1) == 0.5));
     const auto complaint = [&](const std::string& text) {
         column.write(text);
-        try {
-            scene_with();
-        } catch (const gpulab::UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return message_of(scene_with);
     };
     const std::string begin = "sources[0].waveform.file: " + path.string() + ":";
-    CHECK(complaint("1\n# a comment\ntwo\n") == begin + "3: 'two' is not a finite number");
-    CHECK(complaint("nan\n") == begin + "1: 'nan' is not a finite number");
-    CHECK(complaint("1e309\n") == begin + "1: '1e309' is not a finite number");
-    CHECK(complaint("0x1p3\n") == begin + "1: '0x1p3' is not a finite number");
-    CHECK(complaint("1\n\xEF\xBB\xBF"
-                    "2\n") == begin + "2: '???2' is not a finite number");
+    for (const auto& [text, number] :
+         std::vector<std::pair<std::string, std::string>>{{"1\n# a comment\ntwo\n", "3: 'two'"},
+                                                          {"nan\n", "1: 'nan'"},
+                                                          {"1e309\n", "1: '1e309'"},
+                                                          {"0x1p3\n", "1: '0x1p3'"},
+                                                          {"1\n\xEF\xBB\xBF"
+                                                           "2\n",
+                                                           "2: '???2'"},
+                                                          {"1,5\n", "1: '1,5'"},
+                                                          {"1 2\n", "1: '1 2'"},
+                                                          {"\x1b[31m\xff\n", "1: '?[31m?'"}})
+        CHECK(complaint(text) == begin + number + " is not a finite number");
     column.write("\xEF\xBB\xBF+0.5\n4.9e-324\n-1e-310\n1e-400\n"); // a sampled Gaussian has such numbers
     CHECK(scene_with().sources[0].waveform.numbers == std::vector<double>{0.5, 5e-324, -1e-310, 0});
-    CHECK(complaint("1,5\n") == begin + "1: '1,5' is not a finite number");
-    CHECK(complaint("1 2\n") == begin + "1: '1 2' is not a finite number");
-    CHECK(complaint("\x1b[31m\xff\n") == begin + "1: '?[31m?' is not a finite number");
     column.write("");
     CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
 }
@@ -440,14 +430,7 @@ TEST_CASE("a file of numbers has the top row first, and each fault in it is one 
     const auto parsed = [&](const std::string& keys, const Overrides& overrides = {}) {
         return parse_scene(R"({"nx": 4, "ny": 3, "dx": 1, )" + keys + "}", folder.path(), overrides);
     };
-    const auto description_of = [&](const std::string& keys) {
-        try {
-            parsed(keys);
-        } catch (const gpulab::UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
-    };
+    const auto description_of = [&](const std::string& keys) { return message_of([&] { parsed(keys); }); };
     using Numbers = std::vector<double>;
     const std::string media = R"("media": {"eps_r": "n.txt"})";
     write("# a comment\n9 10 11 12\n\n5 6 7 8\n  1 2\t3 4\r\n");
@@ -497,12 +480,7 @@ TEST_CASE("a scene made by a program is refused when its planes have another siz
         scene.ny = 3;
         scene.sources.resize(1);
         change(scene);
-        try {
-            check_scene(scene);
-        } catch (const gpulab::UsageError& e) {
-            return std::string(e.what());
-        }
-        return std::string();
+        return message_of([&] { check_scene(scene); });
     };
     const double nan = std::nan("");
     CHECK(description_of([](Scene&) {}) == "");

@@ -122,6 +122,7 @@ const gpulab::testing::ProgramCases contract([] {
                   {"table", array + "2 2\n1\n2\n3\n4\n"},
                   {"long", sparse + "1 2147483646 1\n1 1 1\n"}, // 16 GiB of numbers
                   {"huge", sparse + "16 1 1\n1 1 1e200\n"}},
+        .silent = true,
         .operations = {operation("float"), operation("double")},
         .study = study_of,
         .per_element = "ns_per_row_and_iteration",
@@ -131,16 +132,19 @@ const gpulab::testing::ProgramCases contract([] {
 });
 } // namespace
 
+namespace {
+const std::string lower = "%%MatrixMarket matrix coordinate real symmetric\n2 2 ", // the triangle that stands in a file
+    column = "%%MatrixMarket matrix array real general\n2 1\n";
+}
+
 TEST_CASE("a system from files is solved, and the solution is written", "[program]") {
     const ScratchFile matrix, rhs, start, solution, history;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n"); // the lower triangle
-    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
-    start.write("%%MatrixMarket matrix array real general\n2 1\n2\n1\n");
-    const Outcome outcome =
-        program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " + start.path() + " --solution " +
-                solution.path() + " --history " + history.path() + " --tolerance 1e-12 --backend cpu --repeat 1");
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
+    matrix.write(lower + "3\n1 1 4\n2 1 1\n2 2 3\n");
+    rhs.write(column + "1\n2\n");
+    start.write(column + "2\n1\n");
+    const Outcome outcome = program.done("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " +
+                                         start.path() + " --solution " + solution.path() + " --history " +
+                                         history.path() + " --tolerance 1e-12 --backend cpu --repeat 1");
     const auto x = gpulab::read_vector<double>(solution.path());
     REQUIRE(x.size() == 2);
     CHECK(std::abs(x[0] - 1.0 / 11) < 1e-12);
@@ -151,14 +155,12 @@ TEST_CASE("a system from files is solved, and the solution is written", "[progra
 
 TEST_CASE("a system with a right-hand side from a file is solved once, unless it is to be measured", "[program]") {
     const ScratchFile matrix, rhs, solution, history;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
-    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
+    matrix.write(lower + "3\n1 1 4\n2 1 1\n2 2 3\n");
+    rhs.write(column + "1\n2\n");
     const std::string system = "--matrix " + matrix.path() + " --rhs " + rhs.path() + " --backend cpu ";
     const std::string files = "--solution " + solution.path() + " --history " + history.path();
     for (const char* type : {"double", "float"}) {
-        const Outcome once = program(system + files + " --tolerance 1e-6 --type " + type);
-        INFO(once.out << once.err);
-        CHECK(once.exit_code == 0);
+        const Outcome once = program.done(system + files + " --tolerance 1e-6 --type " + type);
         CHECK(once.err == "");
         CHECK(once.out.starts_with(matrix.path() + ": 2 x 2, 4 non-zeros\nsolved by cpu_threads on cpu:0 in "));
         CHECK(has(once.out, " ms\nconverged after 2 iterations"));
@@ -174,9 +176,7 @@ TEST_CASE("a system with a right-hand side from a file is solved once, unless it
     for (const std::string& measuring :
          {std::string("--repeat 1"), std::string("--warmup 0"), std::string("--variant cpu_sequential"),
           std::string("--parts 2"), std::string("--flush-l2"), "--csv " + csv.path(), "--json " + json.path()}) {
-        const Outcome measured = program(system + measuring);
-        INFO(measuring << measured.out << measured.err);
-        CHECK(measured.exit_code == 0);
+        const Outcome measured = program.done(system + measuring);
         CHECK(has(measured.out, "cpu_sequential"));
         CHECK_FALSE(has(measured.out, "solved by"));
     }
@@ -191,7 +191,7 @@ TEST_CASE("a system with a right-hand side from a file is solved once, unless it
     CHECK(has(early.err, "cpu_threads on cpu:0: "));
     CHECK(gpulab::read_vector<double>(solution.path()).size() == 2);
     // Not positive definite.
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 5\n2 2 1\n");
+    matrix.write(lower + "3\n1 1 1\n2 1 5\n2 2 1\n");
     const Outcome indefinite = program(system);
     CHECK(indefinite.exit_code == 2);
     CHECK(has(indefinite.err, "not positive definite"));
@@ -267,10 +267,8 @@ TEST_CASE("the matrices in files are what the generators make, and all variants 
 TEST_CASE("the solution is written as soon as a variant has found it, before the others run", "[program][thorough]") {
     const ScratchFile solution, json;
     const Outcome outcome =
-        program("--generate laplace2d:100 --variant cpu_sequential,cpu_threads --repeat 3 --solution " +
-                solution.path() + " --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
+        program.done("--generate laplace2d:100 --variant cpu_sequential,cpu_threads --repeat 3 --solution " +
+                     solution.path() + " --json " + json.path());
     CHECK(gpulab::read_vector<double>(solution.path()).size() == 10'000);
     // The JSON file is written after all variants.
     CHECK(std::filesystem::last_write_time(solution.path()) < std::filesystem::last_write_time(json.path()));
@@ -294,14 +292,14 @@ TEST_CASE("without convergence the exit code is 1, with the numbers, and the bes
 
 TEST_CASE("a solution that rounding has eaten ends with exit code 1, though the iteration converges", "[program]") {
     const ScratchFile matrix, start;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 2\n2 2 2\n");
-    start.write("%%MatrixMarket matrix array real general\n2 1\n1e20\n-1e20\n");
+    matrix.write(lower + "2\n1 1 2\n2 2 2\n");
+    start.write(column + "1e20\n-1e20\n");
     const std::string arguments = "--backend cpu --repeat 1 --matrix " + matrix.path() + " --start ";
     Outcome outcome = program(arguments + start.path());
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "converged after 1 iterations: residual 0, wanted "));
     CHECK(has(outcome.err, ", which rounding keeps above what is wanted\n"));
-    start.write("%%MatrixMarket matrix array real general\n2 1\n1e12\n-1e12\n"); // a solution, though not so good
+    start.write(column + "1e12\n-1e12\n"); // a solution, though not so good
     outcome = program(arguments + start.path());
     CHECK(outcome.exit_code == 0);
     CHECK(has(outcome.out, ", which rounding keeps above what is wanted\n"));
@@ -309,8 +307,8 @@ TEST_CASE("a solution that rounding has eaten ends with exit code 1, though the 
 
 TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap and the best x", "[program]") {
     const ScratchFile matrix, rhs, solution;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -0.5\n");
-    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    matrix.write(lower + "2\n1 1 1\n2 2 -0.5\n");
+    rhs.write(column + "1\n1\n");
     const ScratchFile history;
     const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --repeat 1 --solution " +
                                     solution.path() + " --history " + history.path());
@@ -349,8 +347,8 @@ TEST_CASE("without convergence the x of the smallest residual is written, not th
 TEST_CASE("a number that becomes infinite ends with exit code 2, and x is written without it", "[program]") {
     const ScratchFile matrix, rhs, start, solution, history;
     matrix.write(cg::testing::overflowing_matrix);
-    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
-    start.write("%%MatrixMarket matrix array real general\n2 1\n3\n4\n");
+    rhs.write(column + "1\n1\n");
+    start.write(column + "3\n4\n");
     const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " + start.path() +
                                     " --repeat 1 --solution " + solution.path() + " --history " + history.path());
     CHECK(outcome.exit_code == 2);
@@ -379,10 +377,9 @@ namespace {
 void check_trace(const std::string& variant, const std::vector<std::string>& commands, std::size_t parts = 3,
                  bool copies = true) {
     const ScratchFile trace;
-    const Outcome outcome = program("--generate laplace2d:40 --parts 3 --repeat 1 --limit 3 --tolerance 0 --variant " +
-                                    variant + " --trace " + trace.path());
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
+    const Outcome outcome =
+        program.done("--generate laplace2d:40 --parts 3 --repeat 1 --limit 3 --tolerance 0 --variant " + variant +
+                     " --trace " + trace.path());
     std::map<std::string, std::size_t> names;
     std::set<std::string> lanes;
     const auto written = trace.json();
@@ -431,12 +428,8 @@ TEST_CASE("one iteration of several parts on GPUs is written as a trace, copies 
 
 TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs", "[program][thorough][cuda]") {
     gpu_or_skip();
-    const ScratchFile json;
-    const Outcome outcome = program("--study table-4-6 --rows 40000 --repeat 1 --backend cuda --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
     std::set<std::string> found;
-    for (const auto& run : json.json())
+    for (const auto& run : program.results("--study table-4-6 --rows 40000 --repeat 1 --backend cuda"))
         for (const auto& v : run["variants"]) {
             INFO(v.dump());
             found.insert(v["name"].get<std::string>());
@@ -487,10 +480,8 @@ TEST_CASE("when a file cannot be written, the others are, and the exit code is 2
 
 TEST_CASE("with --flush-l2, the rungs for several GPUs are skipped, and refused by name", "[program][cuda]") {
     gpu_or_skip();
-    const ScratchFile json;
-    REQUIRE(ran(program("--generate laplace2d:4 --repeat 1 --flush-l2 --backend cuda --json " + json.path())));
     std::size_t skipped = 0;
-    const auto run = json.json();
+    const Json run = program.results("--generate laplace2d:4 --repeat 1 --flush-l2 --backend cuda");
     for (const auto& v : run["variants"]) {
         INFO(v.dump());
         const bool by_option = v["status"] == "skipped" && v["reason"].get<std::string>().starts_with("--flush-l2: ");
@@ -544,11 +535,9 @@ TEST_CASE("rungs for several GPUs say how they share the rows out by speed, and 
         for (const auto& [system, parts] : {std::pair("laplace2d:20", 3), std::pair("laplace2d:1", 4)}) {
             // All parts on one GPU: several may have no access to each other's memory. Parts without a row are not
             // measured.
-            const Outcome outcome =
-                program(fmt::format("--generate {} --parts {} --repeat 1 --balance speed --device cuda:0 --variant {}",
-                                    system, parts, rung));
-            INFO(rung << ", " << system << '\n' << outcome.out << outcome.err);
-            CHECK(outcome.exit_code == 0);
+            const Outcome outcome = program.done(
+                fmt::format("--generate {} --parts {} --repeat 1 --balance speed --device cuda:0 --variant {}", system,
+                            parts, rung));
             const std::string message = "rows by measured speed:";
             const std::size_t at = outcome.out.find(message);
             REQUIRE(at != std::string::npos);
@@ -556,11 +545,6 @@ TEST_CASE("rungs for several GPUs say how they share the rows out by speed, and 
             std::istringstream numbers(outcome.out.substr(begin, outcome.out.find('\n', begin) - begin));
             CHECK(std::distance(std::istream_iterator<std::size_t>(numbers), {}) == parts);
         }
-}
-
-TEST_CASE("a file of --tuning that cannot serve is refused before the work", "[program]") {
-    for (const std::string file : {"/dev/zero", "/nowhere/table.csv"})
-        CHECK(program("--generate laplace2d:20 --backend cpu --repeat 1 --tuning " + file).out == "");
 }
 
 TEST_CASE("the tables for float and double have the same names", "[program]") {
@@ -606,14 +590,9 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
     (void)gpulab::testing::devices_or_skip(gpulab::Backend::opencl);
     for (const auto& [study, kernel, vectors] :
          {std::tuple{"table-4-4", "dot", 1.0}, {"table-4-7", "opencl_five_kernels:dot", 301.0 / 201}}) {
-        const ScratchFile json;
-        const Outcome outcome =
-            program(fmt::format("--study {} --rows 400 --repeat 1 --backend opencl --json {}", study, json.path()));
-        INFO(study << outcome.out << outcome.err);
-        REQUIRE(outcome.exit_code == 0);
         std::size_t found = 0;
         std::map<std::string, double> one; // milliseconds with one group per compute unit, by device, kernel and items
-        for (const auto& run : json.json())
+        for (const auto& run : program.results(fmt::format("--study {} --rows 400 --repeat 1 --backend opencl", study)))
             for (const auto& v : run["variants"]) {
                 if (v["status"] != "passed") continue;
                 INFO(v.dump());
@@ -648,11 +627,8 @@ TEST_CASE("table-4-4 tries the largest groups that a device allows, and says whe
     REQUIRE((sizes.size() == 1 || sizes.size() == 2));
     CHECK(sizes.front() <= 256);
     CHECK((sizes.size() == 1 || (sizes.back() > 256 && sizes.back() <= 2048))); // no more items than rows need
-    const ScratchFile json;
-    const Outcome outcome = program(
-        fmt::format("--study table-4-4 --rows 1600 --type float --device {} --json {}", device.id(), json.path()));
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
+    Outcome outcome;
+    const Json runs = program.results("--study table-4-4 --rows 1600 --type float --device " + device.id(), &outcome);
     std::string message; // in one line
     for (const char c : outcome.out)
         if (c != '\n' && c != ' ') message += c;
@@ -660,7 +636,7 @@ TEST_CASE("table-4-4 tries the largest groups that a device allows, and says whe
         has(message, fmt::format("groupsofatmost{}work-items,{}computeunits,{}work-itemstobeginwith", sizes.back(),
                                  device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
     std::vector<std::size_t> tried;
-    for (const auto& run : json.json())
+    for (const auto& run : runs)
         if (run["problem"]["groups"] == 1) tried.push_back(run["problem"]["items"]);
     CHECK(tried == sizes);
 }
@@ -671,10 +647,8 @@ TEST_CASE("the tables of kernel times have all kernels and the overhead, in 80 c
     for (const auto& [study, variant] : {std::pair("--study table-4-5 --rows 400", "opencl_five_kernels "),
                                          {"--study table-4-6 --rows 400", "opencl_devices_halo "},
                                          {"--generate laplace2d:20", "opencl_tuned "}}) {
-        const ScratchFile json;
-        const Outcome outcome = program(fmt::format("{} --repeat 1 --backend opencl --json {}", study, json.path()));
-        INFO(study << outcome.out << outcome.err);
-        REQUIRE(outcome.exit_code == 0);
+        Outcome outcome;
+        const Json file = program.results(fmt::format("{} --repeat 1 --backend opencl", study), &outcome);
         std::istringstream lines(outcome.out);
         std::vector<std::string> heading, row; // their words
         for (std::string line; std::getline(lines, line);) {
@@ -687,7 +661,6 @@ TEST_CASE("the tables of kernel times have all kernels and the overhead, in 80 c
         CHECK(heading == std::vector<std::string>{"variant", "device", "all", "spmv", "dot", "next_x", "next_r",
                                                   "next_p", "pack", "rest"});
         REQUIRE(row.size() == heading.size());
-        const auto file = json.json();
         const auto& v = (file.is_array() ? file[0] : file)["variants"];
         const auto first = std::find_if(v.begin(), v.end(), [&](const auto& one) {
             return one["name"].template get<std::string>() + " " == variant;
@@ -730,12 +703,9 @@ TEST_CASE("the assumed network: a halo, and for both sums a message for each dou
 
 TEST_CASE("the text of the study scaling follows from the times in its file", "[program][thorough]") {
     (void)gpulab::testing::devices_or_skip(gpulab::Backend::opencl);
-    const ScratchFile json;
-    const Outcome outcome = program("--study scaling --rows 400 --repeat 1 --backend opencl --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
+    Outcome outcome;
+    const Json runs = program.results("--study scaling --rows 400 --repeat 1 --backend opencl", &outcome);
     std::map<std::string, double> us; // by "strong 2"
-    const auto runs = json.json();
     for (const auto& run : runs)
         for (const auto& v : run["variants"]) {
             REQUIRE(v["name"] == "opencl_devices_halo");
@@ -774,11 +744,6 @@ TEST_CASE("the text of the study scaling follows from the times in its file", "[
 }
 
 TEST_CASE("the curves of the study history are residuals relative to that of the start", "[program][thorough]") {
-    const ScratchFile json;
-    const Outcome outcome =
-        program("--study history --rows 100 --tolerance 0 --limit 12 --repeat 1 --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
     std::map<std::string, cg::Reference> references; // by matrix and way
     for (const std::string matrix : {"laplace2d:10", "springs:7x7"})
         for (const bool steepest : {false, true})
@@ -791,8 +756,7 @@ TEST_CASE("the curves of the study history are residuals relative to that of the
                     cg::make_reference(p);
             }
     std::size_t points = 0;
-    const auto runs = json.json();
-    for (const auto& run : runs) {
+    for (const auto& run : program.results("--study history --rows 100 --tolerance 0 --limit 12 --repeat 1")) {
         const std::size_t k = run["problem"]["iteration"];
         if (k == 0) continue; // the ways, not their curves
         for (const auto& v : run["variants"]) {
@@ -810,9 +774,7 @@ TEST_CASE("the curves of the study history are residuals relative to that of the
 }
 
 TEST_CASE("the default size of the study history suits a CPU", "[program]") {
-    const ScratchFile json;
-    const Outcome outcome = program("--study history --limit 2 --repeat 1 --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    CHECK(has(json.text(), "laplace2d:50\""));
-    CHECK(has(json.text(), "springs:35x35\""));
+    const std::string runs = program.results("--study history --limit 2 --repeat 1").dump();
+    CHECK(has(runs, "laplace2d:50\""));
+    CHECK(has(runs, "springs:35x35\""));
 }

@@ -54,6 +54,13 @@ struct StudyCase {
     std::vector<Backend> needs = {}; ///< without a device of one of these it is refused
 };
 
+/// A command line that reads a file from /dev/stdin and writes out.gz: what it reads comes compressed through a pipe.
+struct PipedCase {
+    std::string arguments, input;
+    std::string output; ///< what it writes begins so
+    Files files = {};   ///< others that it reads
+};
+
 /// How the study `growth` runs: see Program::growth_fault().
 struct GrowthCase {
     std::string arguments;
@@ -72,8 +79,10 @@ struct LabProgram {
     /// Command lines that it refuses beside those that each program refuses. One or more in a line, with bars between
     /// them. Words behind a colon at the end of a line must be in the message.
     std::string refusals;
-    Files files = {}; ///< that these name
+    Files files = {};    ///< that these name
+    bool silent = false; ///< none of them prints anything before it is refused, but the name of a study
     std::vector<Operation> operations;
+    std::vector<PipedCase> piped = {};
     /// Of each study but growth; nothing of one that a test of the lab's own runs, or that has no small size.
     std::function<std::optional<StudyCase>(const std::string& name)> study;
     std::string per_element; ///< of growth: the field with the time for each element

@@ -104,22 +104,26 @@ public:
     /// Runs it through the shell. @param arguments as typed, quoted by the caller where needed
     Outcome operator()(const std::string& arguments) const;
 
-    /// The same with a file's content on stdin, through a pipe. The program may read it as /dev/stdin.
+    /// The same. @throws std::runtime_error when it does not end with 0
+    Outcome done(const std::string& arguments) const;
+
+    /// As operator() with a file's content on stdin, through a pipe. The program may read it as /dev/stdin.
     Outcome fed(const std::string& file, const std::string& arguments) const;
 
     /// What is wrong with how it refuses these arguments, or "": it must end with 2 and one line on stderr that begins
     /// with its name, leave neither a results file nor a temporary one, and change no file.
     /// @param says words that the line must hold @param files what there is in the folder in which it runs
-    std::string refusal_fault(const std::string& arguments, const std::string& says = "",
-                              const Files& files = {}) const;
+    /// @param silent whether nothing may be on stdout
+    std::string refusal_fault(const std::string& arguments, const std::string& says = "", const Files& files = {},
+                              bool silent = false) const;
 
     /// Those of the words that it does not print. @throws std::runtime_error when it does not end with 0
     std::set<std::string> missing(const std::string& arguments, const std::set<std::string>& words) const;
 
     /// Runs it with --json besides.
-    /// @return what it wrote
+    /// @param outcome receives how it ended @return what it wrote
     /// @throws std::runtime_error when its exit code is not 0, or 1 although no variant failed, or 0 although one did
-    nlohmann::json results(const std::string& arguments) const;
+    nlohmann::json results(const std::string& arguments, Outcome* outcome = nullptr) const;
 
     /// What is wrong with a study's list of runs, or "": there must be at least `least`, and none with a variant that
     /// failed. @param arguments its sizes and the like @param known_wrong see run_fault()

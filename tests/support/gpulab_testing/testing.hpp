@@ -16,6 +16,16 @@
 
 namespace gpulab::testing {
 
+/// What is said by an action that refuses its input with such an exception, or "" when it does not.
+template <class Refusal = UsageError, class Action> std::string message_of(const Action& action) {
+    try {
+        action();
+    } catch (const Refusal& e) {
+        return e.what();
+    }
+    return "";
+}
+
 /// The seed of all random inputs in the tests: the same numbers on every machine and in every run.
 inline constexpr std::uint64_t seed = 20160;
 

@@ -7,6 +7,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/stream.hpp"
+#include "gpulab/math.hpp" // sizes of launches
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/test_hooks.hpp"
 

@@ -4,7 +4,10 @@
 
 #include <deque>
 
+#include "gpulab/math.hpp" // sizes of launches
+#include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace gpulab {

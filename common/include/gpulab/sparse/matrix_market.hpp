@@ -26,17 +26,11 @@ namespace gpulab {
 /// @throws Error "NAME:LINE: what is wrong" for anything that is not a well-formed file of the kinds above
 template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::string& name, unsigned parts = 0);
 
-/// The size that the header of a file states.
-/// @param beginning the beginning of the file's text: the header and any part of the rest
-/// @return all zero when it holds no well-formed header
-MatrixSize announced_size(std::string_view beginning);
+/// The size that the header of a text states; all zero when it holds no well-formed header.
+MatrixSize announced_size(std::string_view text);
 
-/// Whether a text reaches beyond its header, so that announced_size() can read it (or find it wrong).
-bool holds_header(std::string_view beginning);
-
-/// The size of the matrix in a file, from its header and its length: never more entries than the file has room for.
-/// A pipe can be read only once, and the length of a compressed text is not known in advance. So the text of both is
-/// kept for the next read_matrix_market() of the same path, and for further calls of matrix_market_size() before it.
+/// The size of the matrix in a file, from its header and its length: never more entries than the text has room for.
+/// The text is kept for the next read_matrix_market() of the same path: a pipe can be read only once.
 /// @throws UsageError when the file cannot be read, as read_matrix_market() does
 MatrixSize matrix_market_size(const std::string& path);
 
