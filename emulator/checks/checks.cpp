@@ -5,6 +5,7 @@
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_set>
 
@@ -32,6 +33,12 @@ std::string bytes_in_words(std::uint64_t n) { return std::to_string(n) + (n == 1
 
 template <class F> void for_lanes(Mask mask, const F& f) {
     for (; mask; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+/// CUDA_EMULATOR_UNIFORM_WRITES=1: whether stores of one and the same value are races, too.
+bool uniform_writes() {
+    static const char* const set = std::getenv("CUDA_EMULATOR_UNIFORM_WRITES");
+    return set && *set == '1';
 }
 
 bool all_written(const std::uint8_t* shadow, unsigned bytes) {
@@ -491,7 +498,7 @@ private:
                     const Record& other, bool wrote) {
         const bool writes = a.writes() || (a.kind == AccessKind::async_copy && a.space == Space::shared);
         const char* const kind = wrote && writes ? "Write-write" : "Read-write";
-        if (wrote && a.kind == AccessKind::store && stores_same(warp, lane, a, where, at, bytes, other)) return;
+        if (wrote && !uniform_writes() && a.kind == AccessKind::store && stores_same(warp, lane, a, where, at, bytes, other)) return;
         const Instruction& others = kernel_->instructions[std::min<std::size_t>(other.instruction(), kernel_->instructions.size() - 1)];
         if (!is_new(kind, *a.instruction, others.index)) return;
         checks_.findings().add({std::string(kind) + " data race at " + place(a.space, a.addresses[lane] + where), "race", kernel_->name, "",

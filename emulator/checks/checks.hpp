@@ -6,7 +6,8 @@
 ///   nobody uses: such a load is told of only when all that it reads was never written, or what it reads of that is
 ///   used for more than a copy.
 /// - Races (ordering.hpp says what is ordered): of two accesses by different threads, one writes, one is weak, and
-///   neither knows of the other. Two that write the same value do not count, as in Oclgrind.
+///   neither knows of the other. Two that write the same value do not count, as in Oclgrind; with
+///   CUDA_EMULATOR_UNIFORM_WRITES=1 they do.
 /// - Barriers that only a part of the block reaches, shuffles from lanes that do not take part.
 #pragma once
 

@@ -288,10 +288,11 @@ private:
             std::uint64_t value = 0;
             if (p.size != sizeof value || p.offset + p.size > launch_->arguments.size()) continue;
             std::memcpy(&value, launch_->arguments.data() + p.offset, sizeof value);
-            if (memory_->find(value).size == 0) continue;
+            const Allocation found = memory_->find(value);
+            if (found.size == 0) continue;
             ++n;
             text += std::string(n > 1 ? "," : "") + "{\"name\":\"array " + std::to_string(n) + "\",\"space\":\"global\",\"at\":" +
-                    std::to_string(value) + "}";
+                    std::to_string(value) + ",\"number\":" + std::to_string(found.serial) + "}";
         }
         return text + "]";
     }

@@ -8,14 +8,16 @@ import tempfile
 from pathlib import Path
 
 import run
-from judge import NOT_COMPILED, OUTSIDE, SECONDS, Judge
+from judge import NOT_COMPILED, SECONDS, Judge
 from picture import BUFFER, ELEMENT
 
-from grading import cuda
+from grading import cuda, races
 from grading.fault import Fault
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand
+SHARED = r"__shared__\s+int\s+(\w+)"
+OUTSIDE_OF_SHARED = re.compile(r"Invalid (read|write) of size 4 at shared memory address 0x(\w+)\n(?:\t.*\n)*?\tEntity: Thread\((\d+)")
 
 
 class CudaJudge(Judge):
@@ -70,10 +72,33 @@ class CudaJudge(Judge):
         return not fault.startswith(NOT_COMPILED)
 
     def run_simulated(self, path, cases, guards=True):
-        environment = {} if guards else {"GPULAB_GUARD_BYTES": "0"}
+        environment = {"CUDA_EMULATOR_CHECK": "report", "CUDA_EMULATOR_UNIFORM_WRITES": "1", "CUDA_EMULATOR_LIMIT": str(INSTRUCTIONS)}
         launches, ran = run.emulated(self.root, self.build, self.command(path, cases), steps=3000, seconds=12 * SECONDS,
-                                     CUDA_EMULATOR_CHECK="report", CUDA_EMULATOR_LIMIT=str(INSTRUCTIONS), **environment)
+                                     **environment, **({} if guards else {"GPULAB_GUARD_BYTES": "0"}))
         return [as_of_oclgrind(case, one) for case, one in zip(cases, launches)], ran
+
+    def reported(self, ran, text):
+        """What the emulator says beside races."""
+        found = OUTSIDE_OF_SHARED.search(ran.stderr)
+        if found and re.search(SHARED, text):
+            does, name, element = found[1], re.search(SHARED, text)[1], int(found[2], 16) // ELEMENT
+            return [f"item {found[3]} {does}s {name}[{element}], but {name} has 8 elements"]
+        if "endless loop" in ran.stderr:
+            return ["an item goes on and on. Does each loop end?"]
+        return super().reported(ran, text)
+
+    def race(self, path, text, cases):
+        """The first race in words. The emulator's address says in which array, by its number, and where."""
+        launches, ran = self.run_simulated(path, cases, guards=False)
+        found = races.RACE.search(ran.stderr)
+        one, other = sorted(map(races.side_of, races.SIDE.findall(found[5])), key=lambda side: side.does != "writes")
+        number, byte = divmod(int(found[3], 16), 1 << BUFFER)
+        names = [array["name"] for array in launches[0]["arrays"] if array["number"] == number]
+        if found[2] == "shared":
+            names = re.findall(SHARED, text)
+        where = "of the same group" if one.group == other.group else f"of group {other.group[0]}"
+        return (f"item {one.item[0]} of group {one.group[0]} writes {names[0]}[{byte // ELEMENT}] while item {other.item[0]} {where} "
+                f"{other.does} it: no barrier stands between")
 
 
 def as_of_oclgrind(case, launch):
@@ -93,7 +118,8 @@ def as_of_oclgrind(case, launch):
             return step | {"space": "local"}
         return step | {"lanes": [[lane, moved(address)] for lane, address in step["lanes"]]}
 
-    return launch | {"arrays": [{"name": name, "space": "global", "at": numbered(k)} for k, name in enumerate(names)],
+    return launch | {"arrays": [{"name": name, "space": "global", "at": numbered(k), "number": launch["arrays"][k]["number"]}
+                                for k, name in enumerate(names)],
                      "steps": [of_step(step) for step in launch["steps"]],
                      "sites": [site | {"space": "local"} if site["space"] == "shared" else site for site in launch["sites"]]}
 

@@ -94,7 +94,7 @@ class Judge:
             return [f"it did not end within {SECONDS} s in {self.simulator}"], []
         fault, answers = ended(ran)
         faults = outside(cases[0], launches[0]) if launches else []
-        faults += [words for report, words in REPORTS.items() if report in ran.stderr and words not in faults]
+        faults += self.reported(ran, text)
         if "data race" in ran.stderr:
             faults.append(f"a race: {self.race(path, text, cases)}")
         if right and not faults:
@@ -107,6 +107,10 @@ class Judge:
         """The launches as the plugin of Oclgrind notes them, and the process that has ended. @throws subprocess.TimeoutExpired"""
         environment = {} if guards else {"GPULAB_GUARD_BYTES": "0"}
         return run.simulated(self.library if guards else None, self.command(path, cases), RACES, steps=3000, seconds=SECONDS, **environment)
+
+    def reported(self, ran, text):
+        """What the simulator says beside races."""
+        return [words for report, words in REPORTS.items() if report in ran.stderr]
 
     def race(self, path, text, cases):
         """A race in words. Without guard bands, because elements are counted from the beginning of an allocation."""
