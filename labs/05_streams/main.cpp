@@ -46,6 +46,8 @@ int main(int argc, char** argv) try {
                  streams::max_strips);
     options.output("--trace", trace, "write the timelines to this file (Chrome trace format), and draw them");
     options.flag("--lanes", lanes, "draw the timelines");
+    options.small("--width", width, 256);
+    options.small("--height", height, 128);
     options.variants(streams::variants());
     options.studies(streams::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
