@@ -8,9 +8,9 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "checks/machine_state.hpp"
 #include "checks/register_uses.hpp"
 #include "checks/shadow.hpp"
-#include "checks/stored_byte.hpp"
 #include "ptx/module.hpp"
 
 namespace cuda_emulator {
@@ -97,6 +97,9 @@ public:
         cells_ = &checks_.cells(memory);
         round_ = next_round();
         orders_memory_.resize(kernel_->instructions.size());
+        bulk_copies_ = std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
+            return i.detail && i.detail->opcode.starts_with("cp.async.bulk.") && i.detail->opcode.find(".shared::cluster.global") != std::string::npos;
+        });
         for (const Instruction& i : kernel_->instructions)
             orders_memory_[i.index] = i.detail && i.detail->opcode.starts_with("bar.warp.sync");
     }
@@ -137,7 +140,7 @@ public:
         if (a.kind == AccessKind::prefetch || !a.mask) return;
         switch (a.space) {
         case Space::global: return global(b, warp, a);
-        case Space::shared: return shared(b, warp, a);
+        case Space::shared: return shared_of_cluster(b, warp, a);
         case Space::local: return local(b, warp, a);
         default: return;
         }
@@ -312,20 +315,43 @@ private:
         if (held != ~std::size_t{0}) cells_->unlock(held);
     }
 
-    void shared(Watched& b, const WarpView& warp, const Access& a) {
+    /// Of the block, or of others of its cluster.
+    void shared_of_cluster(Watched& b, const WarpView& warp, const Access& a) {
+        Mask left = a.mask;
+        while (left) {
+            const std::uint64_t rank = a.addresses[std::countr_zero(left)] >> 24;
+            Mask same = 0;
+            std::array<std::uint64_t, 32> addresses;
+            for_lanes(left, [&](unsigned lane) {
+                if (a.addresses[lane] >> 24 != rank) return;
+                same |= Mask{1} << lane;
+                addresses[lane] = a.addresses[lane] & 0xffffff;
+            });
+            left &= ~same;
+            if (rank == 0 && same == a.mask) return shared(b, b, warp, a);
+            BlockView* const home = rank ? block_of_cluster(warp, rank - 1) : warp.block;
+            if (!home || !home->state) continue; // the machine ends the kernel
+            Access part = a;
+            part.mask = same;
+            part.addresses = addresses.data();
+            shared(b, of(*home), warp, part);
+        }
+    }
+
+    /// @param home whose memory it is
+    void shared(Watched& b, Watched& home, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
-        const std::size_t size = b.view->shared_bytes;
+        const std::size_t size = home.view->shared_bytes;
         Mask inside = 0;
         for_lanes(a.mask, [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
-            if (at >> 24) return; // another block's, of the cluster
             if (at + a.bytes > size) return outside(b, first + lane, a, at);
             if (at & (a.bytes - 1)) return misaligned(b, first + lane, a, at);
             inside |= Mask{1} << lane;
         });
         if (!inside) return;
-        std::uint8_t* const written = b.shared_written.data();
-        if (a.reads() && a.kind != AccessKind::async_copy)
+        std::uint8_t* const written = home.shared_written.data();
+        if (a.reads() && a.kind != AccessKind::async_copy && !bulk_copies_)
             for_lanes(inside, [&](unsigned lane) {
                 const std::uint64_t at = a.addresses[lane];
                 if (!all_written(written + at, a.bytes)) unset(b, first + lane, a, at, written + at);
@@ -339,31 +365,31 @@ private:
 
         const Strength strength = copies ? Strength::under_way : strength_of(a);
         if (strength != Strength::weak && a.writes())
-            for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(b, a.addresses[lane])); });
-        Record mine{b.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
-        if (a.bytes < 4) b.shared.use_bytes();
-        const bool bytes_used = b.shared.uses_bytes();
+            for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(home, a.addresses[lane])); });
+        Record mine{home.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
+        if (a.bytes < 4) home.shared.use_bytes();
+        const bool bytes_used = home.shared.uses_bytes();
         for_lanes(writes ? inside : readers(a, inside), [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
             mine.who = Record::pack(first + lane, strength, a.instruction->index);
             const auto race = [&](unsigned where, unsigned bytes) {
                 return [&, where, bytes](const Record& other, bool wrote) {
-                    found_race(b, warp, lane, a, where, b.view->shared + at, bytes, other, wrote);
+                    found_race(b, warp, lane, a, where, home.view->shared + at, bytes, other, wrote);
                 };
             };
             if (a.bytes < 4) {
-                check(b.shared.words, at / 4, mine, writes, *b.order, race(0, a.bytes));
-                for (unsigned i = 0; i < a.bytes; ++i) note(b.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
+                check(home.shared.words, at / 4, mine, writes, *b.order, race(0, a.bytes));
+                for (unsigned i = 0; i < a.bytes; ++i) note(home.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
                 return;
             }
             for (unsigned i = 0; i < a.bytes; i += 4) {
-                note(b.shared.words, (at + i) / 4, mine, writes, *b.order, race(i, 4));
+                note(home.shared.words, (at + i) / 4, mine, writes, *b.order, race(i, 4));
                 if (bytes_used)
-                    for (unsigned k = i; k < i + 4; ++k) check(b.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
+                    for (unsigned k = i; k < i + 4; ++k) check(home.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
             }
         });
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction && !copies)
-            for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(b, a.addresses[lane])); });
+            for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(home, a.addresses[lane])); });
     }
 
     void local(Watched& b, const WarpView& warp, const Access& a) {
@@ -507,6 +533,7 @@ private:
     std::uint32_t round_ = 0;
     Releases releases_;
     std::vector<bool> orders_memory_; // by instruction: bar.warp.sync
+    bool bulk_copies_ = false;        // which fill shared memory with no access that an observer sees
     std::mutex lock_;
     std::vector<std::unique_ptr<Watched>> blocks_;
     std::vector<Watched*> free_;
