@@ -6,6 +6,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "checks/machine_state.hpp"
@@ -72,6 +74,17 @@ struct Watched {
     };
     std::vector<Load> loads;
 
+    /// What a load has read although nobody wrote it. It is told of when it is used.
+    struct Unset {
+        Mask lanes;
+        const Instruction* load;
+        Space space;
+        std::uint64_t at;
+        unsigned bytes, thread;
+        bool in_part; // the load has also read what was written
+    };
+    std::vector<std::unordered_map<std::string_view, Unset>> unset; // by warp and register
+
     struct Copy { // of cp.async, under way
         std::uint64_t at;
         unsigned thread;
@@ -88,7 +101,7 @@ struct Watched {
 
 class LaunchChecks : public Observer {
 public:
-    explicit LaunchChecks(Checks& checks) : checks_(checks) {}
+    explicit LaunchChecks(Checks& checks) : checks_(checks) { wants_instructions = true; }
 
     void launch_begins(const Launch& launch, Memory& memory) override {
         launch_ = &launch;
@@ -123,6 +136,7 @@ public:
         b->shared.resize(view.shared_bytes);
         b->local_written.clear();
         b->copies.clear();
+        b->unset.assign(view.warps, {});
         b->ranges.fill({});
     }
 
@@ -217,6 +231,11 @@ public:
             }
             return true;
         });
+    }
+
+    void instruction(WarpView& warp, Mask lanes, const Instruction& i) override {
+        auto& unset = of(*warp.block).unset[warp.index];
+        if (!unset.empty()) follow_unset(unset, warp, lanes, i);
     }
 
     void bad_shuffle(WarpView& warp, unsigned lane, unsigned source, const Instruction& instruction) override {
@@ -489,13 +508,60 @@ private:
              "the address is no multiple of " + std::to_string(a.bytes));
     }
 
-    void unset(const Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
-        if (a.kind == AccessKind::load && std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; }) &&
-            !uses_unset(*kernel_, *a.instruction, written, a.bytes, a.elements))
-            return;
-        if (!is_new("unset", *a.instruction)) return;
-        checks_.findings().add({"Uninitialized value of size " + std::to_string(a.bytes) + " read from " + place(a.space, at),
-                                "unset", kernel_->name, "", party(b.view->index, thread, *a.instruction), {}});
+    /// A lane reads what was never written.
+    void unset(Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
+        const Watched::Unset found{Mask{1} << thread % 32, a.instruction, a.space, at, a.bytes, thread,
+                                   std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; })};
+        if (a.kind != AccessKind::load || !a.instruction->detail->opcode.starts_with("ld.")) return tell_unset(*b.view, found);
+        const std::vector<std::string_view>& names = uses(*a.instruction).writes;
+        const unsigned each = a.bytes / a.elements;
+        auto& by_name = b.unset[thread / 32];
+        for (unsigned e = 0; e < a.elements && e < names.size(); ++e) {
+            const std::uint8_t* const part = written + e * each;
+            if (std::all_of(part, part + each, [](std::uint8_t w) { return w != 0; })) continue;
+            by_name.try_emplace(names[e], found).first->second.lanes |= found.lanes;
+        }
+    }
+
+    void tell_unset(const BlockView& view, const Watched::Unset& u) {
+        if (!is_new("unset", *u.load)) return;
+        checks_.findings().add({"Uninitialized value of size " + std::to_string(u.bytes) + " read from " + place(u.space, u.at), "unset",
+                                kernel_->name, "", party(view.index, u.thread, *u.load), {}});
+    }
+
+    /// Where what was never written goes: copies pass it on, what else reads it uses it. The padding of structures is
+    /// copied with them.
+    void follow_unset(std::unordered_map<std::string_view, Watched::Unset>& unset, const WarpView& warp, Mask lanes, const Instruction& i) {
+        const RegisterUses& now = uses(i);
+        std::optional<Watched::Unset> passed_on;
+        for (std::size_t k = 0; k < now.reads.size(); ++k) {
+            const auto found = unset.find(now.reads[k]);
+            if (found == unset.end() || !(found->second.lanes & lanes)) continue;
+            Watched::Unset u = found->second;
+            u.lanes &= lanes;
+            if (now.kind == RegisterUses::Kind::select && k < 2) {
+                const Mask first = predicate_of(warp, i.operands[3]);
+                u.lanes &= k == 0 ? first : ~first;
+            }
+            const bool address = std::find(now.addresses.begin(), now.addresses.end(), now.reads[k]) != now.addresses.end();
+            if (now.kind == RegisterUses::Kind::copy || now.kind == RegisterUses::Kind::select) {
+                if (u.lanes) passed_on = u;
+            } else if (address || now.kind != RegisterUses::Kind::store || !u.in_part) {
+                tell_unset(*warp.block, u);
+                unset.erase(found);
+            }
+        }
+        for (const std::string_view name : now.writes) {
+            if (const auto found = unset.find(name); found != unset.end() && !(found->second.lanes &= ~lanes)) unset.erase(found);
+            if (passed_on) unset.try_emplace(name, *passed_on).first->second.lanes |= passed_on->lanes;
+        }
+    }
+
+    const RegisterUses& uses(const Instruction& i) {
+        std::call_once(uses_made_, [&] {
+            for (const Instruction& one : kernel_->instructions) uses_.push_back(uses_of(one));
+        });
+        return uses_[i.index];
     }
 
     /// Whether a store leaves bytes as they are, or another lane stores the same there.
@@ -538,6 +604,8 @@ private:
     std::vector<std::unique_ptr<Watched>> blocks_;
     std::vector<Watched*> free_;
     std::unordered_set<std::string> told_;
+    std::once_flag uses_made_;
+    std::vector<RegisterUses> uses_; // by instruction
 };
 
 } // namespace

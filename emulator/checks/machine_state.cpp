@@ -39,6 +39,10 @@ bool is_under_way(const WarpView& view, unsigned lane, const std::byte* to) {
     return std::any_of(copies.begin(), copies.end(), [&](const Warp::Copy& copy) { return copy.lane == lane && copy.to == to; });
 }
 
+Mask predicate_of(const WarpView& view, Operand predicate) {
+    return const_cast<Warp&>(static_cast<const Warp&>(view)).predicate(predicate);
+}
+
 BlockView* block_of_cluster(const WarpView& view, std::size_t rank) {
     const auto& blocks = const_cast<Warp&>(static_cast<const Warp&>(view)).owner().cluster->blocks;
     return rank < blocks.size() ? blocks[rank].get() : nullptr;
