@@ -11,6 +11,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # One process runs all test cases of a kind, because starting PoCL's compiler or opening a GPU costs more than most cases:
 # those tagged [cpu], [opencl], [cuda], [program] (they start the lab's program), and all others. Each kind has at least one
 # case: a process without any fails.
+# Where CUDA's emulator is built, the cases for compute-sanitizer run in it as well, checked; the others take it for no device.
 # WHOLE: a small program, whose cases are one test.
 # THOROUGH: those tagged [thorough] run for `./lab test --all` only, as all tests with the label "thorough" do.
 # LARGE: those tagged [large] run only when asked for, with `ctest -C large`. They need tens of GB, of the host as well, so one
@@ -100,6 +101,12 @@ function(add_lab_test target)
         endif()
         gpulab_oclgrind_test("${target}: other kernels under oclgrind" ${target} "${TEST_LABELS};thorough" CASES "[.oclgrind]${core}")
     endif()
+    if(TEST_SANITIZER AND TARGET cuda_emulator)
+        add_test(NAME "${target}: CUDA in the emulator" COMMAND ${target} "[.sanitizer]")
+        set_tests_properties("${target}: CUDA in the emulator" PROPERTIES LABELS "${TEST_LABELS};cuda;emulator" COST 100
+                             SKIP_RETURN_CODE 4 TIMEOUT 3600 ENVIRONMENT
+                             "GPULAB_EMULATOR=always;CUDA_EMULATOR_CHECK=fail;GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_UNDER_TOOL=1;GPULAB_TEST_TURNS=0")
+    endif()
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
         foreach(tool memcheck racecheck synccheck initcheck)
             gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS};thorough"
@@ -112,7 +119,8 @@ endfunction()
 # that it is not what all wait for in the end.
 function(gpulab_cases name target cases labels)
     add_test(NAME "${name}" COMMAND ${target} "${cases}")
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 4 TIMEOUT 3600 COST 50)
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 4 TIMEOUT 3600 COST 50
+                         ENVIRONMENT GPULAB_EMULATOR=never)
 endfunction()
 
 # gpulab_tool_test(<name> <target> <labels> <tool> <its program> <tag> <text that it finds> <cost> <environment>)

@@ -19,14 +19,14 @@ if(GPULAB_CUDA)
     endif()
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
-        # Architectures: the user's choice; else this machine's GPU; else one that every GPU from 8.0 on can run (newer
-        # ones compile the PTX that comes with it). One, because each further one makes the build half as long again.
+        # Architectures: the user's choice; else this machine's GPU; else PTX alone, which the emulator runs, as GPUs from 9.0
+        # on do. One, because each further one makes the build half as long again.
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
             execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus RESULT_VARIABLE rc ERROR_QUIET)
             if(rc EQUAL 0 AND gpus MATCHES "GPU 0")
                 set(CMAKE_CUDA_ARCHITECTURES native CACHE STRING "CUDA architectures")
             else()
-                set(CMAKE_CUDA_ARCHITECTURES 80 CACHE STRING "CUDA architectures")
+                set(CMAKE_CUDA_ARCHITECTURES 90-virtual CACHE STRING "CUDA architectures")
             endif()
         endif()
         set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # so that the emulator can take its place

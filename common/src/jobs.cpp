@@ -14,6 +14,7 @@ std::string unmet_need(const Needs& needs, const Device& device) {
         return fmt::format("needs compute capability {}.{}, {} has {}.{}", needs.compute_capability / 10,
                            needs.compute_capability % 10, device.name, device.compute_capability / 10,
                            device.compute_capability % 10);
+    if (needs.gpu && device.emulated) return "needs a GPU";
     if (needs.fp64 && !device.fp64) return fmt::format("needs double precision, {} has none", device.name);
     if (needs.cooperative_launch && !device.cooperative_launch)
         return fmt::format("needs cooperative launch, {} has none", device.name);

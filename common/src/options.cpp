@@ -109,9 +109,17 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
 
 void Options::small(const std::string& name, std::size_t& value, std::size_t in_emulator) {
     when_emulated_.push_back([=, this, &value] {
-        if (given(name)) return;
+        if (given(name)) return std::string();
         value = in_emulator;
-        fmt::print("In the emulator {} is {} unless given.\n", name, in_emulator);
+        return fmt::format("{} {}", name, value);
+    });
+}
+
+void Options::small(const std::string& name, std::string& value, const std::string& in_emulator) {
+    when_emulated_.push_back([=, this, &value] {
+        if (given(name) || given("--matrix")) return std::string(); // which stands in for --generate
+        value = in_emulator;
+        return fmt::format("{} {}", name, value);
     });
 }
 
@@ -316,8 +324,12 @@ bool Options::parse(int argc, const char* const* argv) {
             throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
     }
-    if (emulated())
-        for (const auto& make_small : when_emulated_) make_small();
+    if (study_.empty() && emulated()) {
+        std::vector<std::string> made;
+        for (const auto& make_small : when_emulated_)
+            if (const std::string option = make_small(); !option.empty()) made.push_back(option);
+        if (!made.empty()) fmt::print("Small, because it is emulated: {}\n", fmt::join(made, " "));
+    }
     return true;
 }
 
@@ -356,7 +368,9 @@ std::string Options::why_no_devices(Backend backend) const {
     };
     const bool asked = contains(chosen_backends_, name_of(backend)) || !chosen_devices_.empty() ||
                        (!chosen_variants_.empty() && std::ranges::all_of(chosen_variants_, is_cuda));
-    if (asked || !std::ranges::all_of(found, &Device::emulated)) return "";
+    if (!std::ranges::all_of(found, &Device::emulated)) return "";
+    if (!study_.empty()) return "no NVIDIA GPU, and studies measure";
+    if (asked) return "";
     return "no NVIDIA GPU; --backend cuda runs it in the emulator";
 }
 

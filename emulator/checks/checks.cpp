@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "checks/machine_state.hpp"
 #include "checks/register_uses.hpp"
 #include "checks/shadow.hpp"
-#include "checks/stored_byte.hpp"
 #include "ptx/module.hpp"
 
 namespace cuda_emulator {
@@ -79,6 +81,17 @@ struct Watched {
     };
     std::vector<Load> loads;
 
+    /// What a load has read although nobody wrote it. It is told of when it is used.
+    struct Unset {
+        Mask lanes;
+        const Instruction* load;
+        Space space;
+        std::uint64_t at;
+        unsigned bytes, thread;
+        bool in_part; // the load has also read what was written
+    };
+    std::vector<std::unordered_map<std::string_view, Unset>> unset; // by warp and register
+
     struct Copy { // of cp.async, under way
         std::uint64_t at;
         unsigned thread;
@@ -95,7 +108,7 @@ struct Watched {
 
 class LaunchChecks : public Observer {
 public:
-    explicit LaunchChecks(Checks& checks) : checks_(checks) {}
+    explicit LaunchChecks(Checks& checks) : checks_(checks) { wants_instructions = true; }
 
     void launch_begins(const Launch& launch, Memory& memory) override {
         launch_ = &launch;
@@ -104,6 +117,9 @@ public:
         cells_ = &checks_.cells(memory);
         round_ = next_round();
         orders_memory_.resize(kernel_->instructions.size());
+        bulk_copies_ = std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
+            return i.detail && i.detail->opcode.starts_with("cp.async.bulk.") && i.detail->opcode.find(".shared::cluster.global") != std::string::npos;
+        });
         for (const Instruction& i : kernel_->instructions)
             orders_memory_[i.index] = i.detail && i.detail->opcode.starts_with("bar.warp.sync");
     }
@@ -127,6 +143,7 @@ public:
         b->shared.resize(view.shared_bytes);
         b->local_written.clear();
         b->copies.clear();
+        b->unset.assign(view.warps, {});
         b->ranges.fill({});
     }
 
@@ -144,7 +161,7 @@ public:
         if (a.kind == AccessKind::prefetch || !a.mask) return;
         switch (a.space) {
         case Space::global: return global(b, warp, a);
-        case Space::shared: return shared(b, warp, a);
+        case Space::shared: return shared_of_cluster(b, warp, a);
         case Space::local: return local(b, warp, a);
         default: return;
         }
@@ -221,6 +238,11 @@ public:
             }
             return true;
         });
+    }
+
+    void instruction(WarpView& warp, Mask lanes, const Instruction& i) override {
+        auto& unset = of(*warp.block).unset[warp.index];
+        if (!unset.empty()) follow_unset(unset, warp, lanes, i);
     }
 
     void bad_shuffle(WarpView& warp, unsigned lane, unsigned source, const Instruction& instruction) override {
@@ -319,20 +341,43 @@ private:
         if (held != ~std::size_t{0}) cells_->unlock(held);
     }
 
-    void shared(Watched& b, const WarpView& warp, const Access& a) {
+    /// Of the block, or of others of its cluster.
+    void shared_of_cluster(Watched& b, const WarpView& warp, const Access& a) {
+        Mask left = a.mask;
+        while (left) {
+            const std::uint64_t rank = a.addresses[std::countr_zero(left)] >> 24;
+            Mask same = 0;
+            std::array<std::uint64_t, 32> addresses;
+            for_lanes(left, [&](unsigned lane) {
+                if (a.addresses[lane] >> 24 != rank) return;
+                same |= Mask{1} << lane;
+                addresses[lane] = a.addresses[lane] & 0xffffff;
+            });
+            left &= ~same;
+            if (rank == 0 && same == a.mask) return shared(b, b, warp, a);
+            BlockView* const home = rank ? block_of_cluster(warp, rank - 1) : warp.block;
+            if (!home || !home->state) continue; // the machine ends the kernel
+            Access part = a;
+            part.mask = same;
+            part.addresses = addresses.data();
+            shared(b, of(*home), warp, part);
+        }
+    }
+
+    /// @param home whose memory it is
+    void shared(Watched& b, Watched& home, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
-        const std::size_t size = b.view->shared_bytes;
+        const std::size_t size = home.view->shared_bytes;
         Mask inside = 0;
         for_lanes(a.mask, [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
-            if (at >> 24) return; // another block's, of the cluster
             if (at + a.bytes > size) return outside(b, first + lane, a, at);
             if (at & (a.bytes - 1)) return misaligned(b, first + lane, a, at);
             inside |= Mask{1} << lane;
         });
         if (!inside) return;
-        std::uint8_t* const written = b.shared_written.data();
-        if (a.reads() && a.kind != AccessKind::async_copy)
+        std::uint8_t* const written = home.shared_written.data();
+        if (a.reads() && a.kind != AccessKind::async_copy && !bulk_copies_)
             for_lanes(inside, [&](unsigned lane) {
                 const std::uint64_t at = a.addresses[lane];
                 if (!all_written(written + at, a.bytes)) unset(b, first + lane, a, at, written + at);
@@ -346,31 +391,31 @@ private:
 
         const Strength strength = copies ? Strength::under_way : strength_of(a);
         if (strength != Strength::weak && a.writes())
-            for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(b, a.addresses[lane])); });
-        Record mine{b.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
-        if (a.bytes < 4) b.shared.use_bytes();
-        const bool bytes_used = b.shared.uses_bytes();
+            for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(home, a.addresses[lane])); });
+        Record mine{home.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
+        if (a.bytes < 4) home.shared.use_bytes();
+        const bool bytes_used = home.shared.uses_bytes();
         for_lanes(writes ? inside : readers(a, inside), [&](unsigned lane) {
             const std::uint64_t at = a.addresses[lane];
             mine.who = Record::pack(first + lane, strength, a.instruction->index);
             const auto race = [&](unsigned where, unsigned bytes) {
                 return [&, where, bytes](const Record& other, bool wrote) {
-                    found_race(b, warp, lane, a, where, b.view->shared + at, bytes, other, wrote);
+                    found_race(b, warp, lane, a, where, home.view->shared + at, bytes, other, wrote);
                 };
             };
             if (a.bytes < 4) {
-                check(b.shared.words, at / 4, mine, writes, *b.order, race(0, a.bytes));
-                for (unsigned i = 0; i < a.bytes; ++i) note(b.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
+                check(home.shared.words, at / 4, mine, writes, *b.order, race(0, a.bytes));
+                for (unsigned i = 0; i < a.bytes; ++i) note(home.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
                 return;
             }
             for (unsigned i = 0; i < a.bytes; i += 4) {
-                note(b.shared.words, (at + i) / 4, mine, writes, *b.order, race(i, 4));
+                note(home.shared.words, (at + i) / 4, mine, writes, *b.order, race(i, 4));
                 if (bytes_used)
-                    for (unsigned k = i; k < i + 4; ++k) check(b.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
+                    for (unsigned k = i; k < i + 4; ++k) check(home.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
             }
         });
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction && !copies)
-            for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(b, a.addresses[lane])); });
+            for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(home, a.addresses[lane])); });
     }
 
     void local(Watched& b, const WarpView& warp, const Access& a) {
@@ -470,13 +515,60 @@ private:
              "the address is no multiple of " + std::to_string(a.bytes));
     }
 
-    void unset(const Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
-        if (a.kind == AccessKind::load && std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; }) &&
-            !uses_unset(*kernel_, *a.instruction, written, a.bytes, a.elements))
-            return;
-        if (!is_new("unset", *a.instruction)) return;
-        checks_.findings().add({"Uninitialized value of size " + std::to_string(a.bytes) + " read from " + place(a.space, at),
-                                "unset", kernel_->name, "", party(b.view->index, thread, *a.instruction), {}});
+    /// A lane reads what was never written.
+    void unset(Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
+        const Watched::Unset found{Mask{1} << thread % 32, a.instruction, a.space, at, a.bytes, thread,
+                                   std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; })};
+        if (a.kind != AccessKind::load || !a.instruction->detail->opcode.starts_with("ld.")) return tell_unset(*b.view, found);
+        const std::vector<std::string_view>& names = uses(*a.instruction).writes;
+        const unsigned each = a.bytes / a.elements;
+        auto& by_name = b.unset[thread / 32];
+        for (unsigned e = 0; e < a.elements && e < names.size(); ++e) {
+            const std::uint8_t* const part = written + e * each;
+            if (std::all_of(part, part + each, [](std::uint8_t w) { return w != 0; })) continue;
+            by_name.try_emplace(names[e], found).first->second.lanes |= found.lanes;
+        }
+    }
+
+    void tell_unset(const BlockView& view, const Watched::Unset& u) {
+        if (!is_new("unset", *u.load)) return;
+        checks_.findings().add({"Uninitialized value of size " + std::to_string(u.bytes) + " read from " + place(u.space, u.at), "unset",
+                                kernel_->name, "", party(view.index, u.thread, *u.load), {}});
+    }
+
+    /// Where what was never written goes: copies pass it on, what else reads it uses it. The padding of structures is
+    /// copied with them.
+    void follow_unset(std::unordered_map<std::string_view, Watched::Unset>& unset, const WarpView& warp, Mask lanes, const Instruction& i) {
+        const RegisterUses& now = uses(i);
+        std::optional<Watched::Unset> passed_on;
+        for (std::size_t k = 0; k < now.reads.size(); ++k) {
+            const auto found = unset.find(now.reads[k]);
+            if (found == unset.end() || !(found->second.lanes & lanes)) continue;
+            Watched::Unset u = found->second;
+            u.lanes &= lanes;
+            if (now.kind == RegisterUses::Kind::select && k < 2) {
+                const Mask first = predicate_of(warp, i.operands[3]);
+                u.lanes &= k == 0 ? first : ~first;
+            }
+            const bool address = std::find(now.addresses.begin(), now.addresses.end(), now.reads[k]) != now.addresses.end();
+            if (now.kind == RegisterUses::Kind::copy || now.kind == RegisterUses::Kind::select) {
+                if (u.lanes) passed_on = u;
+            } else if (address || now.kind != RegisterUses::Kind::store || !u.in_part) {
+                tell_unset(*warp.block, u);
+                unset.erase(found);
+            }
+        }
+        for (const std::string_view name : now.writes) {
+            if (const auto found = unset.find(name); found != unset.end() && !(found->second.lanes &= ~lanes)) unset.erase(found);
+            if (passed_on) unset.try_emplace(name, *passed_on).first->second.lanes |= passed_on->lanes;
+        }
+    }
+
+    const RegisterUses& uses(const Instruction& i) {
+        std::call_once(uses_made_, [&] {
+            for (const Instruction& one : kernel_->instructions) uses_.push_back(uses_of(one));
+        });
+        return uses_[i.index];
     }
 
     /// Whether a store leaves bytes as they are, or another lane stores the same there.
@@ -514,10 +606,13 @@ private:
     std::uint32_t round_ = 0;
     Releases releases_;
     std::vector<bool> orders_memory_; // by instruction: bar.warp.sync
+    bool bulk_copies_ = false;        // which fill shared memory with no access that an observer sees
     std::mutex lock_;
     std::vector<std::unique_ptr<Watched>> blocks_;
     std::vector<Watched*> free_;
     std::unordered_set<std::string> told_;
+    std::once_flag uses_made_;
+    std::vector<RegisterUses> uses_; // by instruction
 };
 
 } // namespace

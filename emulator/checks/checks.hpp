@@ -2,9 +2,8 @@
 /// The checks of a launch: what Oclgrind sees of OpenCL kernels, for CUDA.
 ///
 /// - Accesses outside of what was allocated, or misaligned.
-/// - Reads of what was never written. A load of a whole vector, or of a piece of a structure, may contain bytes that
-///   nobody uses: such a load is told of only when all that it reads was never written, or what it reads of that is
-///   used for more than a copy.
+/// - Uses of what was never written, at the load that read it. What is only loaded, as a piece too many that was fetched
+///   ahead, is no fault; nor is a copy of a structure with its padding.
 /// - Races (ordering.hpp says what is ordered): of two accesses by different threads, one writes, one is weak, and
 ///   neither knows of the other. Two that write the same value do not count, as in Oclgrind; with
 ///   CUDA_EMULATOR_UNIFORM_WRITES=1 they do.

@@ -1,16 +1,19 @@
 /// @file
-/// What a kernel does with the registers that a load has filled.
+/// Which registers an instruction reads and writes, by their names in its text.
 #pragma once
 
-#include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "ptx/module.hpp"
 
 namespace cuda_emulator {
 
-/// Whether a load that reads some bytes that were never written passes on such bytes to more than a copy: an element of
-/// a vector that holds some is an operand of an instruction other than a store.
-/// @param written of each byte, 0: never written
-bool uses_unset(const Kernel& kernel, const Instruction& load, const std::uint8_t* written, unsigned bytes, unsigned elements);
+struct RegisterUses {
+    std::vector<std::string_view> writes, reads, addresses; ///< addresses: what stands in [], which is also in reads
+    enum class Kind { other, copy, select, store } kind = Kind::other; ///< mov, selp, st
+};
+
+RegisterUses uses_of(const Instruction& instruction);
 
 } // namespace cuda_emulator

@@ -70,6 +70,7 @@ void wait_all(Warp& warp, const Instruction& instruction, Mask mask) {
 void decode_cp(Decoder& decoder) {
     Instruction& instruction = *decoder.instruction;
     if (!decoder.take("async")) decoder.unsupported();
+    if (decoder.take("bulk")) return decode_bulk_copy(decoder);
     if (decoder.take("commit_group")) {
         instruction.execute = &commit;
         return;

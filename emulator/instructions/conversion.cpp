@@ -88,6 +88,8 @@ template <class D, class S, class RD, class RS> void cvt(Warp& warp, const Instr
         if constexpr (std::is_same_v<RS, S>) return convert<D>(from, with);
         else return convert<D>(static_cast<S>(from), with);
     };
+    if constexpr (std::is_floating_point_v<D> && std::is_arithmetic_v<S> && std::is_same_v<RD, D> && std::is_same_v<RS, S> && !std::is_same_v<D, S>)
+        if (!how) return for_lanes(mask, [=](unsigned lane) { d[lane] = static_cast<D>(s[lane]); }); // to nearest
     if constexpr (std::is_integral_v<D> && std::is_integral_v<S>)
         if (!how) return for_lanes(mask, [=](unsigned lane) { d[lane] = static_cast<RD>(static_cast<D>(static_cast<S>(s[lane]))); });
     for_lanes(mask, [=](unsigned lane) { d[lane] = RD(one(s[lane], how)); });

@@ -85,6 +85,10 @@ void define_control(InstructionSet&);
 void define_synchronisation(InstructionSet&);
 void define_warp(InstructionSet&);
 void define_asynchronous(InstructionSet&);
+void define_transactions(InstructionSet&);
 void define_matrix(InstructionSet&);
+
+void decode_bulk_copy(Decoder&);   ///< cp.async.bulk
+void decode_store_async(Decoder&); ///< st.async
 
 } // namespace cuda_emulator

@@ -16,6 +16,7 @@ template <unsigned fraction> struct Narrow {
     std::uint16_t bits = 0;
 
     double value() const {
+        if constexpr (fraction == 7) return std::bit_cast<float>(std::uint32_t{bits} << 16); // bf16 is the upper half of f32
         const unsigned exponent = (bits & 0x7fff) >> fraction, rest = bits & ((1u << fraction) - 1);
         double magnitude;
         if (exponent == (1u << exponent_bits) - 1) magnitude = rest ? NAN : HUGE_VAL;

@@ -154,7 +154,9 @@ void define_matrix(InstructionSet& set) {
 const InstructionSet& instruction_set() {
     static const InstructionSet set = [] {
         InstructionSet all;
-        for (const auto define : {define_integer, define_bits, define_floating, define_comparison, define_conversion, define_movement, define_memory, define_atomics, define_control, define_synchronisation, define_warp, define_asynchronous, define_matrix}) define(all);
+        for (const auto define : {define_integer, define_bits, define_floating, define_comparison, define_conversion, define_movement, define_memory, define_atomics, define_control, define_synchronisation, define_warp, define_asynchronous, define_transactions,
+              define_matrix})
+            define(all);
         return all;
     }();
     return set;

@@ -149,7 +149,10 @@ void decode_access(Decoder& decoder, bool is_load) {
 void define_memory(InstructionSet& set) {
     set.define("ld", "9.7.9.8, 9.7.9.9", [](Decoder& decoder) { decode_access(decoder, true); });
     set.define("ldu", "9.7.9.10", [](Decoder& decoder) { decode_access(decoder, true); });
-    set.define("st", "9.7.9.12", [](Decoder& decoder) { decode_access(decoder, false); });
+    set.define("st", "9.7.9.12, 9.7.9.14", [](Decoder& decoder) {
+        if (decoder.take("async")) decode_store_async(decoder);
+        else decode_access(decoder, false);
+    });
     // Hints, which change no value.
     const auto hint = [](Decoder& decoder) {
         take_memory_modifiers(decoder);

@@ -27,6 +27,19 @@ template <bool unpack> void move_parts(Warp& warp, const Instruction& instructio
     }
 }
 
+// The usual case: two halves. operands: whole, low, high.
+template <class Whole, class Part, bool unpack> void move_halves(Warp& warp, const Instruction& instruction, Mask mask) {
+    Whole* const whole = warp.at<Whole>(instruction.operands[0]);
+    Part *const low = warp.at<Part>(instruction.operands[1]), *const high = warp.at<Part>(instruction.operands[2]);
+    if (unpack)
+        for_lanes(mask, [=](unsigned lane) {
+            const Whole w = whole[lane];
+            low[lane] = static_cast<Part>(w);
+            high[lane] = static_cast<Part>(w >> 8 * sizeof(Part));
+        });
+    else for_lanes(mask, [=](unsigned lane) { whole[lane] = low[lane] | static_cast<Whole>(high[lane]) << 8 * sizeof(Part); });
+}
+
 Type part_type(unsigned bytes) {
     switch (bytes) {
     case 1: return Type::b8;
@@ -72,6 +85,8 @@ void decode_mov(Decoder& decoder) {
         instruction.modifiers = static_cast<u16>(parts.size());
         instruction.immediate = bytes;
         instruction.execute = unpack ? &move_parts<true> : &move_parts<false>;
+        if (parts.size() == 2 && bytes == 4) instruction.execute = unpack ? &move_halves<u64, u32, true> : &move_halves<u64, u32, false>;
+        if (parts.size() == 2 && bytes == 2) instruction.execute = unpack ? &move_halves<u32, u16, true> : &move_halves<u32, u16, false>;
         return;
     }
     if (const Handler clock = clock_of(from.text, type)) {

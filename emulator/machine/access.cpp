@@ -101,7 +101,8 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
             if (!peer_of(address) || (address & 0xffffff) + what.bytes > size)
                 fault(Fault::Kind::illegal_address, does() + " of shared memory at " + std::to_string(address & 0xffffff) + ", of which the block has " + bytes_of(size), instruction, lane);
         }
-        for_lanes(mask, [&](unsigned lane) { to.lane[lane] = peer_of(addresses[lane])->shared + (addresses[lane] & 0xffffff); });
+        if (high < 1 << 24) for_lanes(mask, [&, own = owner_.shared](unsigned lane) { to.lane[lane] = own + addresses[lane]; });
+        else for_lanes(mask, [&](unsigned lane) { to.lane[lane] = peer_of(addresses[lane])->shared + (addresses[lane] & 0xffffff); });
         return;
     }
     case Space::local: {

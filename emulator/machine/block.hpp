@@ -38,6 +38,14 @@ class Block;
 /// Blocks that one host thread runs in turns, so that they may use each other's shared memory.
 struct Cluster {
     std::vector<std::unique_ptr<Block>> blocks;
+    /// Bulk copies under way: each arrives when somebody waits at its mbarrier, the latest that the ISA allows.
+    struct BulkCopy {
+        std::byte* to;
+        const std::byte* from;
+        std::size_t bytes;
+        std::byte* barrier;
+    };
+    std::vector<BulkCopy> copies;
     /// barrier.cluster: completes if all living threads have arrived. `instruction` is the last that came.
     void complete_if_all_came(const Instruction& instruction);
 };

@@ -123,6 +123,7 @@ private:
             cluster = std::move(spare_.back());
             spare_.pop_back();
         }
+        cluster->copies.clear();
         const std::uint64_t wide = all.x / size.x, high = all.y / size.y;
         const std::uint64_t x0 = unit % wide * size.x, y0 = unit / wide % high * size.y, z0 = unit / wide / high * size.z;
         for (std::uint64_t i = 0; i < size.count(); ++i) {

@@ -24,6 +24,8 @@ void Warp::begin(Mask threads) {
     at_cluster_barrier = 0;
     copies.clear();
     copy_groups.fill(0);
+    bulk_stores.clear();
+    bulk_groups.fill(0);
     groups_.assign(1, Group{static_cast<std::uint32_t>(kernel().entry), threads});
 }
 
@@ -115,7 +117,17 @@ void Warp::scatter(Mask mask, const std::uint32_t* targets) {
     for_lanes(mask, [&](unsigned lane) { groups_.push_back({targets[lane], Mask{1} << lane}); });
 }
 
+void Warp::finish_bulk_stores(Mask mask, unsigned groups_left) {
+    std::erase_if(bulk_stores, [&](const BulkStore& store) {
+        if (!(mask >> store.lane & 1) || store.group + groups_left >= bulk_groups[store.lane]) return false;
+        std::memcpy(store.to, store.from, store.bytes);
+        memory().mark_written(reinterpret_cast<std::uintptr_t>(store.to), store.bytes);
+        return true;
+    });
+}
+
 void Warp::exit(Mask mask) {
+    finish_bulk_stores(mask, 0);
     active_ &= ~mask;
     exited |= mask;
     stop_ = true;

@@ -96,6 +96,17 @@ public:
     };
     std::vector<Copy> copies;
     std::array<std::uint32_t, 32> copy_groups{}; ///< groups that each lane has committed
+    /// cp.async.bulk from shared to global memory, in groups of their own.
+    struct BulkStore {
+        std::byte* to;
+        const std::byte* from;
+        std::size_t bytes;
+        unsigned lane;
+        std::uint32_t group;
+    };
+    std::vector<BulkStore> bulk_stores;
+    std::array<std::uint32_t, 32> bulk_groups{};
+    void finish_bulk_stores(Mask lanes, unsigned groups_left); ///< all but the latest groups
 
 private:
     friend class Block;

@@ -65,7 +65,6 @@ void run_kernel(const KernelAction& action, Device& device) {
     const int blocks =
         blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(action.block.count()), action.shared);
     launch.resident_blocks = launch.multiprocessors * static_cast<unsigned>(std::max(blocks, 1));
-    if (options().limit) launch.instruction_limit = options().limit;
     run_checked(launch, memory());
 }
 

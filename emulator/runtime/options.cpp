@@ -29,7 +29,6 @@ std::uint64_t number(const char* name, std::uint64_t usual, std::uint64_t least,
 Options read() {
     Options o;
     o.order = number("CUDA_EMULATOR_ORDER", 0, 0, UINT64_MAX);
-    o.limit = number("CUDA_EMULATOR_LIMIT", 0, 1, UINT64_MAX);
     o.devices = static_cast<int>(number("CUDA_EMULATOR_DEVICES", 1, 0, 64));
     o.threads = static_cast<int>(number("CUDA_EMULATOR_THREADS", 0, 1, 4096));
     if (const char* const counts = std::getenv("CUDA_EMULATOR_COUNTS")) o.counts = counts;

@@ -9,7 +9,6 @@ namespace cuda_emulator {
 
 struct Options {
     std::uint64_t order = 0; ///< CUDA_EMULATOR_ORDER: another order of blocks, warps and commands
-    std::uint64_t limit = 0; ///< CUDA_EMULATOR_LIMIT: instructions of a warp, 0 for the default
     int devices = 1;         ///< CUDA_EMULATOR_DEVICES
     int threads = 0;         ///< CUDA_EMULATOR_THREADS of the host, 0 for all
     std::string counts;      ///< CUDA_EMULATOR_COUNTS: the file for counts

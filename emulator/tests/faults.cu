@@ -270,6 +270,40 @@ KERNEL(padding_wrong) { // unset: z
     b[threadIdx.x] = q.x + q.y + q.z + q.w;
 }
 
+KERNEL(ahead_right) { // one piece too many is fetched, and not used
+    __shared__ volatile int x[4][128];
+    for (int k = 0; k < 3; ++k) x[k][threadIdx.x] = a[threadIdx.x] + k;
+    __syncthreads();
+    int next = x[0][127 - threadIdx.x], sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < 3; ++k) {
+        const int now = next;
+        next = x[k + 1][127 - threadIdx.x];
+        sum += now;
+    }
+    b[threadIdx.x] = sum;
+}
+KERNEL(ahead_wrong) { // unset: the piece too many is used
+    __shared__ volatile int x[4][128];
+    for (int k = 0; k < 3; ++k) x[k][threadIdx.x] = a[threadIdx.x] + k;
+    __syncthreads();
+    int next = x[0][127 - threadIdx.x], sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+        const int now = next;
+        if (k < 3) next = x[k + 1][127 - threadIdx.x];
+        sum += now;
+    }
+    b[threadIdx.x] = sum;
+}
+KERNEL(chosen_right) { // all load, some use
+    __shared__ volatile int x[128];
+    if (threadIdx.x < 64) x[threadIdx.x] = 1;
+    __syncthreads();
+    const int mine = x[threadIdx.x];
+    b[threadIdx.x] = threadIdx.x < 64 ? mine : 0;
+}
+
 // ---- Barriers and shuffles ----------------------------------------------------------------------------------------------
 
 KERNEL(all_come_right) {

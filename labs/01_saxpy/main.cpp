@@ -12,6 +12,7 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     gpulab::Options options("saxpy", "c = k a + b: the first parallel program");
     options.size("--n", n, 1, "elements in each array, or points");
     options.choice("--op", operation, {"saxpy", "distances"}, "what to compute");
+    options.small("--n", n, 1 << 16);
     options.variants(saxpy::variants());
     options.variants(saxpy::distance_variants());
     options.studies(saxpy::study_list());

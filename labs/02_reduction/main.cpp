@@ -69,6 +69,7 @@ int main(int argc, char** argv) try {
     options.choice("--op", op, {"sum", "dot", "inclusive-scan", "exclusive-scan", "pi", "log"}, "what to compute");
     options.choice("--type", type, {"float", "double", "int"}, "of the elements; int for prefix sums only");
     options.number("--x", x, -1, 1, "argument of log(1 + x), above -1");
+    options.small("--n", n, 1 << 16);
     options.variants(sum_variants<float>());
     options.variants(dot_variants<float>());
     options.variants(series_variants<float>());

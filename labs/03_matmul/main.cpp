@@ -52,6 +52,9 @@ int main(int argc, char** argv) try {
                  matmul::max_rows);
     options.choice("--type", type, {"float", "double"},
                    "type of the elements; CUDA rungs with register tiles are for float only");
+    options.small("--m", m, 96);
+    options.small("--k", k, 96);
+    options.small("--n", n, 96);
     options.variants(matmul::variants<float>());
     options.studies(matmul::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

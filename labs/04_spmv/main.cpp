@@ -77,6 +77,7 @@ int main(int argc, char** argv) try {
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "type of the values");
     options.size("--rows", choice.rows, 4, "rows of the larger matrices in studies", std::size_t{1} << 26);
+    options.small("--generate", choice.generate, "laplace2d:64");
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

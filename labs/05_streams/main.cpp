@@ -25,6 +25,8 @@ int main(int argc, char** argv) try {
                  streams::max_strips);
     options.output("--trace", choice.trace, "write the timelines to this file (Chrome trace format), and draw them");
     options.flag("--lanes", choice.lanes, "draw the timelines");
+    options.small("--width", choice.width, 256);
+    options.small("--height", choice.height, 128);
     options.variants(streams::variants());
     options.studies(streams::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

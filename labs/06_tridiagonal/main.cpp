@@ -79,6 +79,8 @@ int main(int argc, char** argv) try {
         "--input", choice.input,
         "solve the systems of this Matrix Market file: columns a, b, c, d, and a further one for each further d");
     options.output("--output", choice.output, "write the solution to this Matrix Market file");
+    options.small("--n", choice.n, 256);
+    options.small("--systems", choice.systems, 16);
     options.variants(tridiagonal::variants<double>()); // the same names for float
     options.studies(tridiagonal::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

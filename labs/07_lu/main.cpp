@@ -70,6 +70,8 @@ int main(int argc, char** argv) try {
     options.input("--matrix", choice.files.matrix, "take A from this Matrix Market file");
     options.input("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
     options.output("--solution", choice.files.solution, "with --rhs: write X to this file");
+    options.small("--n", choice.n, 96);
+    options.small("--matrices", choice.matrices, 64);
     options.variants(lu::variants());
     options.variants(lu::batch_variants());
     options.variants(lu::solve_variants());

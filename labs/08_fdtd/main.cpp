@@ -78,6 +78,9 @@ int main(int argc, char** argv) try {
     options.text("--vtk", files.vtk, "folder for the field as VTK image data, for ParaView");
     options.output("--field", files.field, "file for the field after the last step (CSV)");
     options.output("--probes", files.probes, "file for the scene's probes in every step (CSV)");
+    options.small("--nx", overrides.nx, 64);
+    options.small("--ny", overrides.ny, 64);
+    options.small("--steps", overrides.steps, 16);
     options.variants(fdtd::variants<double>());
     options.studies(fdtd::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

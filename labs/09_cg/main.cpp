@@ -80,6 +80,7 @@ int main(int argc, char** argv) try {
     options.output("--tuning", c.settings.tuning,
                    "file that keeps the group counts of tuned OpenCL rungs; it is made when absent");
     options.size("--rows", c.rows, 16, cg::rows_help, std::size_t{1} << 28);
+    options.small("--generate", c.generate, "laplace2d:32");
     options.variants(cg::variants<double>()); // the same names for float
     options.studies(cg::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

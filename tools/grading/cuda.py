@@ -27,6 +27,18 @@ LAUNCHES = [name + stream for name in ("__cudaLaunchKernel", "cudaLaunchKernel",
                                        "cudaLaunchCooperativeKernel", "cudaGraphLaunch") for stream in ("", "_ptsz")]
 NO_LAUNCHES = "libgpulab_no_launches.a"
 
+# What the host code of a submission may call where the emulator runs it, in the same process: CUDA, computation and printf, but no
+# files, descriptors, environment, processes, and nothing that takes the place of a function of a library.
+CALLS = re.compile(r"_?_?cuda\w+|(__)?(mem|str)\w+(_chk)?|(__)?v?(sn?)?printf(_chk)?|puts|putchar|malloc|calloc|realloc|free|"
+                   r"aligned_alloc|qsort|abort|exit|atexit|sched_yield|_GLOBAL_OFFSET_TABLE_|_Unwind_Resume|"
+                   r"__(cxa|gxx|dso|stack_chk|assert)_\w+|l?l?abs|"
+                   r"f?(abs|ma|min|max|dim)[fl]?|(sqrt|cbrt|hypot|pow|exp|exp2|expm1|log|log2|log10|log1p|a?sinh?|a?cosh?|a?tanh?|"
+                   r"atan2|sincos|erfc?|[lt]gamma|ceil|floor|trunc|l?l?round|l?l?rint|nearbyint|fmod|remainder|ldexp|frexp|modf|"
+                   r"copysign|nextafter|scalbn)[fl]?")
+NOT_CALLED = re.compile(r"filebuf|fstream|filesystem|random_device|6thread|7promise|6gpulab\d+\w*(Env|env|File|file|Options|write|open)")
+MADE_BY_COMPILERS = {"DW.ref.__gxx_personality_v0"}
+SYSTEM_CALL = re.compile(r"\t(syscall|sysenter|int +\$0x80)\b")
+
 
 class DoesNotCompile(Exception):
     """What the compiler or the linker said."""
@@ -39,6 +51,7 @@ class Programs:
     whole: Path
     without_kernels: Path  # the same, but its launches do nothing
     scratch: Path  # the folder in which both lie
+    reaches: str = ""  # what its host code calls that could disturb the emulator
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
@@ -147,6 +160,9 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
     command = [word for word in command if not word.startswith(f"-I{folder}/") or word.startswith(f"-I{folder}/_deps/")]
     run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
+    looked_at = sandbox.folder(f"{scratch.name}/look", slot)
+    words = ["sh", "-c", 'nm -P "$0" && objdump -d --no-show-raw-insn "$0" | grep -E "\tsyscall|\tsysenter|\tint " || true', str(target)]
+    reaches = reached(run(sandbox, words, slot, looked_at, [target], deadline))
     link = with_object(link_command(folder, f"worker_{lab.name}_{part.rung}"), lab, str(target))
     programs = []
     for command in (link, without_launches(link)):
@@ -154,7 +170,21 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         programs.append(place / f"worker_{lab.name}_{part.rung}")
         command[command.index("-o") + 1] = str(programs[-1])
         run(sandbox, with_copies(command, folder, place), slot, place, [target], deadline)
-    return Programs(*programs, scratch)
+    return Programs(*programs, scratch, reaches)
+
+
+def reached(symbols: str) -> str:
+    """What an object file uses, or puts in place of a library's, that the host code of a submission may not; "" when nothing.
+
+    @param symbols as nm and objdump print them
+    """
+    found = ["a system call"] if SYSTEM_CALL.search(symbols) else []
+    for name, kind in re.findall(r"(?m)^(\S+) ([A-Za-z])\b", symbols):
+        if kind in "Uw" and not (CALLS.fullmatch(name) or name.startswith("_Z") and not NOT_CALLED.search(name)):
+            found.append(name)
+        elif kind in "TDBRVWCu" and (not name.startswith("_Z") or re.match("_Z(n[wa]|d[la])", name)) and name not in MADE_BY_COMPILERS:
+            found.append(f"a {name} of its own")
+    return " ".join(found[:5])
 
 
 def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
@@ -169,8 +199,8 @@ def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
     return words
 
 
-def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path], deadline: float) -> None:
-    """Runs a compiler or linker. What it says may be endless, because a submission can make it say anything."""
+def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path], deadline: float) -> str:
+    """Runs a compiler or linker, and returns what it says. That may be endless: a submission can make it say anything."""
     short = ["bash", "-o", "pipefail", "-c", f'"$@" 2>&1 | head -c {MAX_SAID + 1}', "bash", *command]
     process = sandbox.start(short, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE, kept=scratch)
     printed = None
@@ -188,3 +218,4 @@ def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable
         raise DoesNotCompile(f"the compiler said more than {MAX_SAID >> 20} MB")
     if process.returncode != 0:
         raise DoesNotCompile(printed.decode("utf-8", errors="replace")[:6000] or f"the compiler ended with {process.returncode}")
+    return printed.decode("utf-8", errors="replace")

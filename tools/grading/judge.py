@@ -28,7 +28,7 @@ from typing import Any
 from . import clock, cost, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
-from .launches import LIBRARY, Counter
+from .launches import LIBRARY, Counter, Counts
 from .races import in_words, with_own_lines
 from .sandbox import Limits, Sandbox, remove
 from .worker import Ended, TimedOut, Worker
@@ -51,8 +51,12 @@ MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
 OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
 OF_RACES = ["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]
-SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
-OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
+EMULATOR = ["the CUDA emulator"]  # in the place of a tool: no command, but the library in the place of the CUDA runtime
+# In the emulator limits are of processor time and of instructions; the clock, which runs on while others compute, ends only what hangs.
+OF_EMULATOR = Limits(cpu_seconds=180)
+MOST_INSTRUCTIONS = 50_000_000  # of a warp: an endless loop
+PATIENCE = 20  # times the seconds of a device
+FOUND = 3  # the emulator's exit code when it found something
 
 # A submission whose kernels do nothing must get this share of its numbers wrong. The others may be right by chance.
 SMALL_PART = 0.1
@@ -70,6 +74,7 @@ TOO_FEW = "its kernels ran less often than the test repeats them"
 CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
 OUT_OF_TIME = "the tests before it took all the time that an exercise has"
 NOT_ENDED = "a program of this exercise could not be ended"
+REACHES = "host code that may run in the CUDA emulator must not use these, because they could disturb what it finds and counts"
 TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
 SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
 SUSPICIOUS = 0.2  # times the rung's time
@@ -214,12 +219,24 @@ class Judge:
             return None, (ran.stderr.strip() or "its plugin cannot be built").splitlines()[-1].removeprefix("explain: ")
         return self.sandbox.installed(Path(ran.stdout.strip())), ""
 
+    @property
+    def emulated(self) -> bool:
+        """Whether CUDA has no GPU here."""
+        return bool(self.devices["cuda"]["names"][:1] == ["CUDA emulator"])
+
+    @cached_property
+    def emulator(self) -> Path | None:
+        """The emulator's library, in a folder that every user can read. None: it has not been built."""
+        found = sorted((self.build / "emulator").glob("libcudart.so.[0-9]*"))
+        return self.sandbox.installed(found[0]) if found else None
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest that changes with the programs that judge."""
         digest = hashlib.sha256()
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
-        libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
+        libraries = [*(self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)),
+                     *(self.build / "emulator").glob("libcudart.so.[0-9]*")]
         sources = [Path(__file__).with_name(name)
                    for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py",
                                 "races.py")]
@@ -246,6 +263,7 @@ class Judge:
         """A digest that changes with everything that a result depends on."""
         digest = hashlib.sha256(self.fingerprint.encode())
         digest.update(repr((part, test, sorted(files.items()), self.secret, self.why_not(part))).encode())
+        digest.update(repr(part.backend == "cuda" and self.emulated).encode())
         return digest.hexdigest()[:32]
 
     def seed(self, exercise: Exercise, test: Test, number: int) -> str:
@@ -267,7 +285,7 @@ class Judge:
             return [Result(t.name, outcome, 0, t.points, message, message if outcome == NOT_GRADED else "",
                            key=self.key(part, t, files)) for t in tests]
 
-        tests = exercise.tests_in(part.backend)
+        tests = exercise.tests
         missing = [name for name in part.files if name not in files]
         texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
         if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
@@ -281,9 +299,9 @@ class Judge:
             return all_of(NOT_GRADED, why)
         results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
-        left = self.exercise_seconds
+        left = self.exercise_seconds * (PATIENCE if part.backend == "cuda" and self.emulator else 1)
         with self.handed_in(exercise, part, files, slot) as (kernels, cache), ExitStack() as compiled:
-            program, without_kernels = self.sandbox.installed(built or self.worker_program(part)), None
+            program, without_kernels, reaches = self.sandbox.installed(built or self.worker_program(part)), None, ""
             if part.backend == "cuda" and not built:
                 try:
                     with self.turns.beside_others():  # a compiler must not disturb a measurement
@@ -291,7 +309,7 @@ class Judge:
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, self.redacted(str(error), texts))
                 compiled.callback(remove, programs.scratch)
-                program, without_kernels = programs.whole, programs.without_kernels
+                program, without_kernels, reaches = programs.whole, programs.without_kernels, programs.reaches
             for test in tests:
                 key = self.key(part, test, files)
                 if known and key in known and known[key].outcome != NOT_GRADED:
@@ -299,6 +317,7 @@ class Judge:
                     continue
                 begin = time.perf_counter()
                 run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels, left)
+                run.reaches = reaches
                 run.miscompiled = any(one.public == COMPILER for one in results)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
@@ -371,8 +390,11 @@ class Run:
         self.cache = cache  # for what PoCL compiles: the tests of an exercise share it
         self.slot = slot
         self.without_kernels = without_kernels  # only of a CUDA submission
-        self.seconds = judge.case_seconds
+        self.emulated = part.backend == "cuda" and judge.emulated
+        self.patience = PATIENCE if self.emulated else 1
+        self.seconds = judge.case_seconds * self.patience
         self.left = left  # seconds that the programs of the submission may still run
+        self.reaches = ""  # what the host code uses that could disturb the emulator
         self.miscompiled = False  # in an earlier test PoCL's compiler was at fault: the answers of a test of speed do not count
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
@@ -392,11 +414,14 @@ class Run:
                 self.left -= clock.now() - begin
 
     def result(self) -> Result:
-        if self.test.check == "speed":
+        if self.reaches and (self.emulated or self.test.check in ("races", "cost")):
+            why = f"{REACHES}: {self.reaches}"
+            return self.outcome(FAILED, why, public=why)
+        if self.test.check == "speed" and not self.emulated:
             with self.judge.turns.by_itself():
                 return self.speed()
         with self.judge.turns.beside_others():
-            return {"races": self.races, "cost": self.cost}.get(self.test.check, self.values)()
+            return {"races": self.races, "cost": self.cost, "speed": self.work}.get(self.test.check, self.values)()
 
     @contextmanager
     def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
@@ -405,19 +430,28 @@ class Run:
         """A worker with a new empty folder: but for what lies in PoCL's cache it finds nothing of an earlier worker. In the
         end it is killed.
 
-        @param tool words before its command
+        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and ends with FOUND if that finds something
         @param kept a folder in which its files stay
         @param more files that it may read
         """
         sandbox = self.judge.sandbox
         slot = self.slot if slot is None else slot
         readable = [program, kernels, *more]
-        counter = Counter() if counted else None
-        if counter:
+        emulated, counter = self.emulated or tool == EMULATOR, None
+        variables = {"GPULAB_KERNELS": str(kernels), "GPULAB_EMULATOR": "never", **(environment or {})}
+        if emulated and self.judge.emulator:
+            readable.append(self.judge.emulator)
+            variables |= {"LD_LIBRARY_PATH": str(self.judge.emulator.parent), "CUDA_EMULATOR_LIMIT": str(MOST_INSTRUCTIONS),
+                          "CUDA_EMULATOR_CHECK": "fail" if tool == EMULATOR else "off"}
+            tool = None
+        if counted and emulated:
+            counter = Counts(sandbox.owner(slot))
+            variables |= counter.environment
+        elif counted:
+            counter = Counter()
             library = sandbox.installed(self.judge.build / "bin" / LIBRARY)
             readable.append(library)
             tool = [*(tool or []), *counter.command(library)]
-        variables = {"GPULAB_KERNELS": str(kernels), **(environment or {})}
         if self.part.pocl_threads:
             variables["POCL_MAX_PTHREAD_COUNT"] = str(self.part.pocl_threads)
         if self.part.backend == "opencl" and not kept:
@@ -427,10 +461,10 @@ class Run:
         worker = None
         try:
             process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder, readable=readable,
-                                    environment=variables, limits=Limits(), gpu=self.part.backend == "cuda",
-                                    inherited=(counter.other.fileno(),) if counter else (), kept=kept)
+                                    environment=variables, limits=OF_EMULATOR if emulated else Limits(),
+                                    gpu=self.part.backend == "cuda", inherited=(counter.inherited(),) if counter else (), kept=kept)
             if counter:
-                counter.other.close()
+                counter.started()
             worker = Worker(sandbox, process, slot, [folder, *([kept] if kept else [])], counter)
             yield worker
         finally:
@@ -488,10 +522,11 @@ class Run:
         """The answers to the cases, and a result if the worker did not answer all."""
         answers: list[bytes] = []
         messages = self.made(cases, "cases")  # the judge's time is not the submission's
-        end = clock.now() + self.judge.test_seconds
+        most = self.judge.test_seconds * self.patience
+        end = clock.now() + most
         try:
             for message in messages:
-                left = min(self.seconds, self.left) if worker.slot == self.slot else self.judge.test_seconds
+                left = min(self.seconds, self.left) if worker.slot == self.slot else most
                 left = min(left, end - clock.now())
                 with self.charged(worker):
                     answers.append(worker.ask(message, left))
@@ -535,6 +570,7 @@ class Run:
                 answers, _ = self.asked(worker, cases)
                 if "tool" in how:
                     worker.finish(self.seconds)
+                self.said_of_rung = worker
             return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
         finally:
             remove(folder)

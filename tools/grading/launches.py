@@ -1,7 +1,10 @@
-"""Counts the kernels that a CUDA worker runs: the judge's end of common/src/grading/launches.cpp."""
+"""Counts the kernels that a CUDA worker runs. On a GPU, CUPTI does: this is the judge's end of common/src/grading/launches.cpp.
+Without one, the emulator does."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import secrets
 import socket
 import struct
@@ -10,6 +13,8 @@ from pathlib import Path
 
 LIBRARY = "libgpulab_launches.so"
 PATIENCE = 10.0  # seconds for an answer
+PIPE_BYTES = 1 << 20  # that wait in a pipe to be read
+MOST_KEPT = 64 << 20  # bytes of counts
 
 
 class Counter:
@@ -41,6 +46,66 @@ class Counter:
         self.trouble = f"CUPTI reports error {trouble}" if trouble and answer[:16] == question else self.trouble
         return int(kernels) if answer[:16] == question else None
 
+    def inherited(self) -> int:
+        return self.other.fileno()
+
+    def started(self) -> None:
+        """The worker has been started, and has its end."""
+        self.other.close()
+
     def close(self) -> None:
         self.own.close()
         self.other.close()
+
+
+class Counts:
+    """What the emulator counts, a line for each launch. It comes through a pipe: a worker cannot take back what was said."""
+
+    trouble = ""
+
+    def __init__(self, user: int) -> None:
+        """@param user to whom the worker's end belongs, which the worker opens by its name"""
+        self.pipe, self.other = os.pipe()
+        os.set_blocking(self.pipe, False)
+        fcntl.fcntl(self.pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        if os.geteuid() == 0:
+            os.fchown(self.other, user, -1)
+        self.environment = {"CUDA_EMULATOR_COUNTS": f"/proc/self/fd/{self.other}"}
+        self.kept = bytearray()
+        self.told = 0  # lines, at the last question
+
+    def inherited(self) -> int:
+        return self.other
+
+    def started(self) -> None:
+        """The worker keeps its end open; so does this process, and thus the pipe never ends."""
+
+    def take(self) -> None:
+        """Reads what is there, and of an endless stream a part."""
+        for _ in range(MOST_KEPT // PIPE_BYTES):
+            if not (piece := self.piece()):
+                break
+            if len(self.kept) < MOST_KEPT:
+                self.kept += piece
+
+    def piece(self) -> bytes:
+        try:
+            return os.read(self.pipe, PIPE_BYTES)
+        except BlockingIOError:
+            return b""
+
+    def ask(self) -> int:
+        """The kernels that ran since the last question."""
+        self.take()
+        before, self.told = self.told, self.kept.count(b"\n")
+        return self.told - before
+
+    def text(self) -> str:
+        self.take()
+        return self.kept.decode("utf-8", errors="replace")
+
+    def close(self) -> None:
+        self.take()
+        os.close(self.pipe)
+        os.close(self.other)
+        self.pipe = -1

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from . import clock
-from .launches import Counter
+from .launches import Counter, Counts
 from .sandbox import Limits, Sandbox
 
 MAX_PRINTED = 16 << 10
@@ -34,7 +34,7 @@ class Worker:
     """A worker that has been started. It answers one message after another."""
 
     def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int, written: list[Path],
-                 counter: Counter | None = None) -> None:
+                 counter: Counter | Counts | None = None) -> None:
         self.sandbox = sandbox
         self.process = process
         self.slot = slot
@@ -63,12 +63,17 @@ class Worker:
         with selectors.DefaultSelector() as ready:
             for pipe in (self.to, self.answers, self.errors):
                 ready.register(pipe, selectors.EVENT_WRITE if pipe == self.to else selectors.EVENT_READ)
+            counts = self.counter if isinstance(self.counter, Counts) else None
+            if counts:
+                ready.register(counts.pipe, selectors.EVENT_READ)
             while len(answer) < wanted:
                 left = begin + seconds - clock.now()
                 pipes = [key.fd for key, _ in ready.select(max(0, min(left, LOOKED)))]
                 if left <= 0 and (left < -LAST_LOOK or self.answers not in pipes):
                     raise TimedOut
                 self.watch()
+                if counts:
+                    counts.take()
                 if self.to in pipes:
                     try:
                         rest = rest[os.write(self.to, rest[: 1 << 20]):]
@@ -124,6 +129,8 @@ class Worker:
         self.process.stdin.close()
         deadline = clock.now() + seconds
         while self.process.poll() is None and clock.now() < deadline:
+            if isinstance(self.counter, Counts):
+                self.counter.take()
             self.drain()  # it must not wait for somebody to read what it prints
             self.read(self.answers, 1 << 16)
             try:

@@ -80,8 +80,9 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
                 const auto first = found.begin() + static_cast<std::ptrdiff_t>(i);
                 const std::vector<Device> on(first, first + static_cast<std::ptrdiff_t>(count));
                 const std::string unsolved = why_unsolved(v.name);
-                const std::string unmet = v.baseline && on.front().emulated ? "needs a GPU" : unmet_need(v.needs, on);
-                add(v, on, unsolved.empty() ? unmet : unsolved);
+                Needs needs = v.needs;
+                needs.gpu = needs.gpu || v.baseline;
+                add(v, on, unsolved.empty() ? unmet_need(needs, on) : unsolved);
             }
     }
     for (const std::string& name : options.chosen_variants())

@@ -58,8 +58,9 @@ public:
     /// a value stands for "not given".
     void size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
               std::size_t most = std::numeric_limits<std::int64_t>::max());
-    /// Gives a size a smaller value for runs in the CUDA emulator, where it is not given. After size().
+    /// The default of an option for single runs in the CUDA emulator, where its usual one takes long. A run says so.
     void small(const std::string& name, std::size_t& value, std::size_t in_emulator);
+    void small(const std::string& name, std::string& value, const std::string& in_emulator);
     /// A number option of the lab, within [least, most].
     void number(const std::string& name, double& value, double least, double most, const std::string& help);
     /// A choice among words.
@@ -119,7 +120,7 @@ public:
     /// Whether the user asked for this back end by its name, by --backend or --device.
     bool named(Backend backend) const;
     /// The devices of a back end that the user chose; may be empty. The CUDA emulator must be asked for: by its back
-    /// end, its device, or variants of CUDA alone. A run with it has small sizes.
+    /// end, its device, or variants of CUDA alone. Studies, which measure, have none.
     std::vector<Device> devices(Backend backend) const;
     /// Why devices() is empty for every choice of devices; empty when it is not.
     std::string why_no_devices(Backend backend) const;
@@ -148,7 +149,7 @@ private:
     };
     std::vector<Output> outputs_ = {{"--json", &json_}, {"--csv", &csv_}};
     std::vector<std::function<void()>> checks_;
-    std::vector<std::function<void()>> when_emulated_; // added by small()
+    std::vector<std::function<std::string()>> when_emulated_; // added by small()
     bool list_ = false;
     std::vector<std::string> chosen_variants_;
     std::vector<std::string> chosen_backends_;

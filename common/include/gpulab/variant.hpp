@@ -25,6 +25,7 @@ struct Needs {
     int compute_capability = 0;      ///< CUDA: 10 * major + minor, 80 for an A100; 0 when any will do
     bool fp64 = false;               ///< double precision arithmetic
     bool cooperative_launch = false; ///< CUDA: a launch whose blocks all run at once and can wait for each other
+    bool gpu = false;                ///< CUDA: what the emulator does not have, such as wgmma or a vendor's library
     std::size_t devices = 1;         ///< how many devices of its back end the variant uses at a time; at least 1
 };
 

@@ -70,7 +70,9 @@ public:
         for (const auto& variant : table) {
             if (only && !only(variant.name, variant.backend)) continue;
             const auto body = [variant, check] {
-                detail::check_on_devices(variant.name, variant.backend, variant.run != nullptr, variant.needs,
+                Needs needs = variant.needs;
+                needs.gpu = needs.gpu || variant.baseline;
+                detail::check_on_devices(variant.name, variant.backend, variant.run != nullptr, needs,
                                          [&](Faults& faults) { check(variant, faults); });
             };
             // A tag that begins with a dot hides the test case from ordinary runs, which go by the back end's tag.

@@ -1,9 +1,9 @@
-#include "checks/stored_byte.hpp"
+#include "checks/machine_state.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "machine/warp.hpp"
+#include "machine/block.hpp"
 
 namespace cuda_emulator {
 
@@ -37,6 +37,15 @@ std::optional<std::byte> stored_byte(const WarpView& view, unsigned lane, const 
 bool is_under_way(const WarpView& view, unsigned lane, const std::byte* to) {
     const auto& copies = static_cast<const Warp&>(view).copies;
     return std::any_of(copies.begin(), copies.end(), [&](const Warp::Copy& copy) { return copy.lane == lane && copy.to == to; });
+}
+
+Mask predicate_of(const WarpView& view, Operand predicate) {
+    return const_cast<Warp&>(static_cast<const Warp&>(view)).predicate(predicate);
+}
+
+BlockView* block_of_cluster(const WarpView& view, std::size_t rank) {
+    const auto& blocks = const_cast<Warp&>(static_cast<const Warp&>(view)).owner().cluster->blocks;
+    return rank < blocks.size() ? blocks[rank].get() : nullptr;
 }
 
 } // namespace cuda_emulator
