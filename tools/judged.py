@@ -206,8 +206,8 @@ class Lab:
 @cache
 def tool(place: str) -> str:
     """What judges there: the device or the tool, with its version. "" where this machine has none."""
-    if place == "cpu":
-        return "CPU"
+    if place in ("cpu", "emulator"):
+        return "CPU" if place == "cpu" else "CUDA emulator"
     if place == "opencl":
         return opencl_platform()
     words = {"oclgrind": ["oclgrind", "--version"]}.get(place, ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])

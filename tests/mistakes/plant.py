@@ -6,6 +6,9 @@ depends on has changed, and one in twenty of the others, chosen by a seed. Needs
 that folder. Files of the project stay as they are: a fault in an OpenCL kernel changes the text that the program compiles, and what
 another fault changes is compiled in a scratch folder (TMPDIR says where).
 
+Faults in the CUDA rungs of Core ladders are judged in the CUDA emulator, too, where there is no GPU or with --on emulator. Its
+verdicts have lines of their own, and none of them replaces a GPU's.
+
     rejected          by what stands behind it
     accepted          nothing found it
     found otherwise   by something else than the row says
@@ -54,8 +57,14 @@ VERSION = "1"  # another one makes all verdicts due: where this file judges othe
 BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
+# What the emulator says where compute-sanitizer has a tool for it.
+EMULATED = {"memcheck": r"(?:Invalid|Misaligned) (?:read|write|atomic).*", "racecheck": r"(?:Read|Write)-write data race.*",
+            "synccheck": r"(?:(?:Block|Warp) divergence|Invalid shuffle).*|CUDA emulator: .*no thread of the block can go on.*",
+            "initcheck": r"Uninitialized value.*"}
+ORDERS = (0, 1, 2, 3)  # of blocks and warps: some faults show in some of them only
+INSTRUCTIONS = 5_000_000  # of a warp: more is an endless loop
 FINDERS = ("values", "guard bands", "schedule", "large", "oclgrind", *SANITIZER)
-FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted"}
+FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted", "emulator"}
 
 
 class Fault(Exception):
@@ -84,6 +93,8 @@ class Mistake:
     check: str
     accepted: str
     cases: str = ""
+    emulator: str = ""
+    emulated: bool = False  # a fault of CUDA that the emulator judges
 
     @property
     def lab(self) -> str:
@@ -106,12 +117,29 @@ class Mistake:
     @property
     def place(self) -> str:
         """What judges it: a device or a tool."""
+        if self.emulated:
+            return "emulator"
         return "oclgrind" if self.finder == "oclgrind" else self.backend or "cpu"
+
+    def in_emulator(self) -> Mistake:
+        """The same, for the emulator to judge."""
+        return replace(self, emulated=True, accepted=self.emulator or self.accepted)
+
+    @property
+    def entry(self) -> str:
+        """The name of its line in tests/judged."""
+        return f"{'emulated' if self.emulated else 'fault'} {self.id}"
+
+    @property
+    def core(self) -> bool:
+        """Whether it is in a CUDA rung of the Core ladder."""
+        return self.backend == "cuda" and self.finder != "large" and bool(set(self.rungs) & core_rungs(self.folder))
 
     def key(self, lab: judged.Lab) -> str:
         """What its verdict depends on: not on what it is called, nor on what is told of it."""
         edits = [judged.plain(text) for edit in self.edits for text in edit]
-        return lab.key_of_rungs(self.rungs, VERSION, self.file, self.finder, self.check, self.cases, *edits, files=[ROOT / self.file])
+        where = ["emulator"] if self.emulated else []
+        return lab.key_of_rungs(self.rungs, VERSION, *where, self.file, self.finder, self.check, self.cases, *edits, files=[ROOT / self.file])
 
     def planted(self, text: str) -> str:
         """The text of its file with the mistake. @throws Fault when it does not fit"""
@@ -144,7 +172,7 @@ def mistake_of(row: dict, path: Path) -> Mistake:
     return Mistake(id=row["id"], folder=folder, rungs=tuple(row["rung"]),
                    file=row["file"] if inside else f"labs/{folder}/{row['file']}",
                    edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=finder, student=row["student"],
-                   check=row.get("check", ""), accepted=row.get("accepted", ""), cases=row.get("cases", ""))
+                   check=row.get("check", ""), accepted=row.get("accepted", ""), cases=row.get("cases", ""), emulator=row.get("emulator", ""))
 
 
 def mistakes_of(path: Path) -> list[Mistake]:
@@ -158,6 +186,13 @@ def mistakes_of(path: Path) -> list[Mistake]:
     if twice := [id for id in ids if ids.count(id) > 1]:
         raise Fault(f"{path.name}: two rows are called {twice[0]}")
     return mistakes
+
+
+@cache
+def core_rungs(folder: str) -> set[str]:
+    """The rungs of a lab's Core ladder, as its hand-out lists them."""
+    text = read(ROOT / f"labs/{folder}/README.md").partition("\n## The ladder\n")[2]
+    return set(re.findall(r"(?m)^\| *`(\w+)` *\|", re.split(r"\n\*\*Further\*\*|\n## ", text)[0]))
 
 
 def all_mistakes() -> list[Mistake]:
@@ -289,6 +324,12 @@ class Build:
         """The test cases that may reject a mistake, in groups that run one after the other: those that it names, or those of
         its rungs. A mistake without a rung: those that speak of no single rung, then all others. Late commands and large
         arrays are the business of both."""
+        if mistake.emulated and not mistake.cases:
+            named = {tag: [name for name in self.names(self.program_for(mistake), tag) if set(judged.NAMES.findall(name)) & set(mistake.rungs)]
+                     for tag in ("[.sanitizer]", "[cuda]~[large]~[.]")}
+            tiny, usual = named.values()
+            by_tool = mistake.finder in SANITIZER
+            return [group for group in ([] if mistake.check and not by_tool else tiny, [] if by_tool else usual) if group]
         if mistake.cases:
             return [group for group in [self.names(self.program_for(mistake), mistake.cases)] if group]
         tag = f"[{mistake.backend}]" if mistake.backend else ""
@@ -314,12 +355,15 @@ class Build:
         parts = word.split(f"{self.folder}/")
         return f"{self.folder}/".join(part.replace(f"{ROOT}/", f"{tree}/") for part in parts)
 
-    def compile_words(self, object: str, tree: Path, target: Path) -> list[str]:
+    def compile_words(self, object: str, tree: Path, target: Path, emulated: bool = False) -> list[str]:
         """The command that compiles an object from the files in `tree`. Warnings are no errors: a mistake may cause some."""
         words = shlex.split(self.commands[object])
         if Path(words[0]).name in ("ccache", "sccache"):
             words = words[1:]
         words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?", word)]
+        # The emulator takes PTX: ptxas would take as long as all else.
+        if emulated:
+            words = [re.sub(r"(arch=compute_(\d+)\w*,code=)\[.*\]", r"\1[compute_\2]", word) for word in words]
         words = ["-O1" if word == "-O3" else word for word in words]  # it compiles in two thirds of the time; nvcc's: host code only
         words[words.index("-o") + 1] = str(target)
         if "-MF" not in words:
@@ -456,6 +500,10 @@ def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
         return Verdict("does not compile", unknown[1], ran.seconds)
     if log is not None and (finding := finding_in(mistake, log)):
         return Verdict("rejected", f"{mistake.finder}: {finding}", ran.seconds)
+    if ran.code == 0 and mistake.emulated and log is None:  # its checks are always on
+        for finder in EMULATED:
+            if finding := finding_in(replace(mistake, finder=finder), ran.output):
+                return Verdict("rejected", f"{finder}: {finding}", ran.seconds)
     if ran.code == 0:
         return Verdict("accepted", "", ran.seconds)
     if ran.code == 4:
@@ -476,10 +524,13 @@ def finding_in(mistake: Mistake, log: str) -> str:
     """What a tool's log says about a mistake, in a line. "" if nothing, or not what the row wants."""
     if mistake.finder == "oclgrind":
         lines = [] if "BUILD_PROGRAM_FAILURE" in log else [line for line in log.splitlines() if line.strip()]
+    elif mistake.emulated:
+        lines = re.findall(rf"(?m)^{EMULATED[mistake.finder]}$", log)
     else:
         clean = "RACECHECK SUMMARY: 0 hazards displayed" if mistake.finder == "racecheck" else "ERROR SUMMARY: 0 errors"
         lines = [] if clean in log else [line for line in log.splitlines() if "=========" in line]
-    lines = [line for line in lines if mistake.check.lower() in line.lower()]
+    if not mistake.emulated:  # whose words are others than compute-sanitizer's
+        lines = [line for line in lines if mistake.check.lower() in line.lower()]
     return lines[0].strip()[:200] if lines else ""
 
 
@@ -504,7 +555,7 @@ class Judge:
         self.controls: dict[tuple, Verdict] = {}
 
     def verdict(self, mistake: Mistake) -> Verdict:
-        folder = self.scratch / mistake.lab / mistake.id
+        folder = self.scratch / mistake.lab / mistake.entry.replace(" ", "-")
         folder.mkdir(parents=True)
         try:
             text = mistake.planted((ROOT / mistake.file).read_text(encoding="utf-8"))
@@ -522,7 +573,9 @@ class Judge:
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
-        if mistake.finder in ("oclgrind", *SANITIZER) and not self.build.tool(mistake.finder):
+        if mistake.emulated and not (self.build.folder / "emulator/run").is_file():
+            return Verdict("skipped", "the build has no CUDA emulator")
+        if mistake.finder in ("oclgrind", *SANITIZER) and not mistake.emulated and not self.build.tool(mistake.finder):
             return Verdict("skipped", f"{mistake.finder} is not installed")
         groups = self.build.groups(mistake)
         if not groups:
@@ -530,15 +583,27 @@ class Judge:
             return Verdict("not judged", f"no test case of {what}")
         verdicts = []
         for group in groups:
-            verdict = self.run(mistake, program, group, copy)
-            # Perhaps another, which hangs, kept the turn.
-            if verdict.word == "timeout" and mistake.backend == "cuda" and os.environ.get("GPULAB_TEST_TURNS") != "0":
-                verdict = self.run(mistake, program, group, copy, turns=False)
-            verdicts.append(verdict)
-            if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
-                return self.compared(mistake, verdict, self.control(mistake, group, copy, verdict.checks))
-            if verdict.word not in ("accepted", "skipped"):
-                return verdict
+            found = None  # by a check of the emulator, where results should show it: perhaps they do in another order
+            for order in ORDERS if mistake.emulated and group is groups[0] else ORDERS[:1]:
+                # The cases at usual sizes come last, and judge results only: a check of each access takes them too long.
+                unchecked = mistake.emulated and order == 0 and len(groups) > 1 and group is groups[-1]
+                settings = {"CUDA_EMULATOR_ORDER": str(order), "CUDA_EMULATOR_CHECK": "off" if unchecked else "report"} \
+                    if mistake.emulated else {}
+                verdict = self.run(mistake, program, group, copy, settings=settings)
+                # Perhaps another, which hangs, kept the turn.
+                if verdict.word == "timeout" and mistake.place == "cuda" and os.environ.get("GPULAB_TEST_TURNS") != "0":
+                    verdict = self.run(mistake, program, group, copy, turns=False)
+                if unchecked and verdict.word == "timeout":
+                    verdict = Verdict("accepted", f"by the checks of {verdict.seconds:.0f} s", verdict.seconds)
+                verdicts.append(verdict)
+                if mistake.finder not in SANITIZER and verdict.by.startswith(tuple(EMULATED)):
+                    found = found or (verdict, settings)
+                elif verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
+                    return self.compared(mistake, verdict, self.control(mistake, group, copy, verdict.checks, settings))
+                elif verdict.word not in ("accepted", "skipped"):
+                    return verdict
+            if found:
+                return self.compared(mistake, found[0], self.control(mistake, group, copy, found[0].checks, found[1]))
         return accepted_or_skipped(verdicts)
 
     def compared(self, mistake: Mistake, verdict: Verdict, control: Verdict) -> Verdict:
@@ -552,10 +617,10 @@ class Judge:
                            by=f"it does not end: {verdict.by}, and the unchanged program takes {control.seconds:.0f} s")
         return verdict
 
-    def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
+    def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int, settings: dict[str, str]) -> Verdict:
         """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
         key = (self.build.program_for(mistake), tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
-               mistake.file if copy else "")
+               mistake.file if copy else "", *settings.values())
         with self.lock:
             lock = self.locks.setdefault(key, threading.Lock())
         with lock:
@@ -567,17 +632,18 @@ class Judge:
                 unchanged = copy.with_suffix(".unchanged.cl")
                 shutil.copy(ROOT / mistake.file, unchanged)
             program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
-            verdict = self.run(mistake, program, group, unchanged, checks)
+            verdict = self.run(mistake, program, group, unchanged, checks, settings=settings)
             if verdict.word != "timeout":  # which may be the machine's fault, and says nothing about the next mistake
                 self.controls[key] = verdict
             return verdict
 
     def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, max_checks: int = 0,
-            turns: bool = True) -> Verdict:
+            turns: bool = True, settings: dict[str, str] | None = None) -> Verdict:
         """Runs test cases.
         @param copy the OpenCL kernels that take the place of those of the mistake's file
         @param max_checks of VariantCases; 0: all
-        @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp"""
+        @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp
+        @param settings of the emulator, where it runs the kernels"""
         finder = mistake.finder
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         log, checks = folder / "log", folder / "checks"
@@ -586,6 +652,9 @@ class Judge:
             environment["GPULAB_TEST_TURNS"] = "0"
         if max_checks:
             environment["GPULAB_TEST_MOST_CHECKS"] = str(max_checks)
+        if mistake.emulated:
+            environment |= {"LD_LIBRARY_PATH": f"{self.build.folder}/emulator", "GPULAB_EMULATOR": "always", "GPULAB_TEST_TURNS": "0",
+                            "CUDA_EMULATOR_THREADS": "1", "CUDA_EMULATOR_LIMIT": str(INSTRUCTIONS), **(settings or {})}
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
@@ -595,6 +664,8 @@ class Judge:
             command = [self.build.tool(finder), "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                        "--build-options", "-cl-opt-disable", "--log", str(log), *command]
             environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_EXPECT_PLATFORM": "Oclgrind"}
+        elif finder in SANITIZER and mistake.emulated:
+            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1"}
         elif finder in SANITIZER:  # as in cmake/RunUnderTool.cmake and cmake/AddLabTest.cmake
             command = [self.build.tool(finder), "--tool", finder, *SANITIZER[finder], "--log-file", str(log), *command]
             environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
@@ -603,14 +674,15 @@ class Judge:
                 environment["CUDA_LAUNCH_BLOCKING"] = "1"
 
         def read() -> str | None:
-            if finder not in ("oclgrind", *SANITIZER):
+            if finder not in ("oclgrind", *SANITIZER) or mistake.emulated:
                 return None
             return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
 
         with self.testers:
-            ran = self.processes.run(command, folder, self.timeout, environment,
-                                     lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.backend == "cuda")
-        verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
+            ran = self.processes.run(command, folder, min(self.timeout, 30) if mistake.emulated else self.timeout, environment,
+                                     lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.place == "cuda")
+        said = ran.output if mistake.emulated and finder in SANITIZER else read()
+        verdict = replace(verdict_of(mistake, ran, said), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
         if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
             return Verdict("not planted", f"no program compiled {mistake.file}; {verdict.word}: {verdict.by}")
@@ -631,7 +703,7 @@ class Judge:
 
         def compile(object: str) -> Verdict | None:
             with self.compilers:
-                if wrong := self.failed(build.compile_words(object, tree, replaced[object]), tree, folder):
+                if wrong := self.failed(build.compile_words(object, tree, replaced[object], mistake.emulated), tree, folder):
                     return wrong
             self.check_files(mistake, replaced[object], tree)
             return None
@@ -681,8 +753,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("ids", nargs="*", metavar="ID", help="only these mistakes")
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
-    parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
-                        help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
+    parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind", "emulator"),
+                        help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all). "
+                        "emulator: those in CUDA rungs, where there is no GPU unless it is given; without IDs those of Core ladders")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
@@ -694,7 +767,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
     arguments = parser.parse_args(words)
     if not arguments.on:
-        arguments.on = ["cpu", "opencl", "oclgrind"] + (["cuda"] if arguments.ids or arguments.large else [])
+        gpu = bool(judged.tool("cuda"))
+        arguments.on = ["cpu", "opencl", "oclgrind"] + (["cuda"] if arguments.large or (arguments.ids and gpu) else []) + \
+            (["emulator"] if not (gpu or arguments.large) else [])
     arguments.tests = 1 if arguments.large else arguments.tests or min(arguments.jobs, 4)
     arguments.timeout = arguments.timeout or (1800 if arguments.large else 120)
     return arguments
@@ -706,7 +781,9 @@ def chosen(arguments: argparse.Namespace) -> list[Mistake]:
                 and arguments.lab in (None, mistake.lab)
                 and (not arguments.ids or mistake.id in arguments.ids))
 
-    mistakes = [mistake for mistake in all_mistakes() if wanted(mistake)]
+    mistakes = all_mistakes()
+    mistakes += [mistake.in_emulator() for mistake in mistakes if mistake.core or (mistake.backend == "cuda" and mistake.id in arguments.ids)]
+    mistakes = [mistake for mistake in mistakes if wanted(mistake)]
     if unknown := set(arguments.ids) - {mistake.id for mistake in mistakes}:
         raise Fault(f"there is no such mistake here: {', '.join(sorted(unknown))}")
     if not mistakes:
@@ -719,18 +796,18 @@ class Kept:
 
     def __init__(self, mistakes: list[Mistake]):
         sources = judged.Sources(ROOT)
-        self.keys: dict[str, str] = {}
+        self.keys: dict[tuple[str, str], str] = {}
         self.entries: dict[str, dict[str, judged.Entry]] = {}
         for folder in {mistake.folder for mistake in mistakes}:
             lab = judged.Lab(sources, folder)
-            self.keys |= {mistake.name: mistake.key(lab) for mistake in mistakes if mistake.folder == folder}
+            self.keys |= {(folder, mistake.entry): mistake.key(lab) for mistake in mistakes if mistake.folder == folder}
             self.entries[folder] = judged.read(JUDGED / f"{folder}.txt")
 
     def known(self, mistake: Mistake) -> judged.Entry | None:
         """The verdict on what is there today, by the tool that this machine has."""
-        entry = self.entries[mistake.folder].get(f"fault {mistake.id}")
+        entry = self.entries[mistake.folder].get(mistake.entry)
         same_tool = mistake.place not in ("opencl", "oclgrind") or not entry or judged.tool(mistake.place) in ("", entry.tool)
-        return entry if entry and entry.key == self.keys[mistake.name] and same_tool else None
+        return entry if entry and entry.key == self.keys[mistake.folder, mistake.entry] and same_tool else None
 
     def due(self, mistake: Mistake) -> bool:
         entry = self.known(mistake)
@@ -748,12 +825,12 @@ class Kept:
         """Keeps a verdict. @return what it differs from, if it does"""
         if verdict.word in ("skipped", "timeout", "not judged", "fits", "compiles"):
             return ""
-        before = "" if self.due(mistake) or mistake.accepted else self.entries[mistake.folder][f"fault {mistake.id}"].verdict
+        before = "" if self.due(mistake) or mistake.accepted else self.entries[mistake.folder][mistake.entry].verdict
         place = mistake.place
-        entry = judged.made(self.keys[mistake.name], verdict.word, verdict.by.partition(":")[0], judged.tool(place), verdict.seconds)
-        ids = {f"fault {one.id}" for one in mistakes_of(MISTAKES / f"{mistake.folder}.toml")}
-        judged.write(JUDGED / f"{mistake.folder}.txt", {f"fault {mistake.id}": entry},
-                     lambda name: name in ids or not name.startswith("fault "))
+        entry = judged.made(self.keys[mistake.folder, mistake.entry], verdict.word, verdict.by.partition(":")[0], judged.tool(place), verdict.seconds)
+        ids = {f"{kind} {one.id}" for one in mistakes_of(MISTAKES / f"{mistake.folder}.toml") for kind in ("fault", "emulated")}
+        judged.write(JUDGED / f"{mistake.folder}.txt", {mistake.entry: entry},
+                     lambda name: name in ids or not name.startswith(("fault ", "emulated ")))
         return f"{before}, as tests/judged/{mistake.folder}.txt has it" if before not in ("", verdict.word) else ""
 
 
@@ -789,7 +866,8 @@ def main(words: list[str]) -> int:
                     differing.append(f"another verdict than before: {mistake.name}: {verdict.word}, not {before}")
                 if mistake.accepted and verdict.word == "rejected":
                     verdict = Verdict("rejected", f"although the row says why not; {verdict.by}", verdict.seconds)
-                print(f"{mistake.name:<50} {verdict.word} ({verdict.seconds:.0f} s) {verdict.by}", flush=True)
+                where = " in the emulator" if mistake.emulated else ""
+                print(f"{mistake.name + where:<50} {verdict.word} ({verdict.seconds:.0f} s) {verdict.by}", flush=True)
         finally:
             judge.processes.stop()
             pool.shutdown(cancel_futures=True)
