@@ -36,8 +36,7 @@ LABS = [os.environ["GPULAB_LAB"]] if "GPULAB_LAB" in os.environ else list(folder
 
 # Without these tools tests for races are not graded.
 HAS_OCLGRIND = shutil.which("oclgrind") is not None
-HAS_TOOL = {"opencl": HAS_OCLGRIND,
-            "cuda": shutil.which("compute-sanitizer", path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin") is not None}
+HAS_TOOL = {"opencl": HAS_OCLGRIND, "cuda": bool(list((BUILD / "emulator").glob("libcudart.so.*")))}
 
 COMMAND = [sys.executable, "-m", "grading", str(ROOT)]  # what ./lab calls, with these variables
 VARIABLES = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
@@ -97,11 +96,11 @@ class SharedRun(judging.Run):
             copy_of(cache / name, self.judge.compiled / name, os.geteuid())
             self.judge.texts.setdefault(name, set()).add(text)
 
-    def found_in_rung(self, program, tool):
+    def found_in_rung(self, tool):
         """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
         if getattr(self.judge, "keeps", False) and all(self.texts()[Path(file).name] == self.judge.lab.rung(file) for file in self.part.files):
             self.judge.tools[self.part.rung, self.test.name, " ".join(tool)] = ""
-        return super().found_in_rung(program, tool)
+        return super().found_in_rung(tool)
 
 
 def compiled_in(cache):

@@ -1,6 +1,6 @@
 """The check `cost`: what a submission's kernels ask a GPU for, and what they may ask for.
 
-Oclgrind runs them, and tools/explain/counts.cpp counts. A bound is a formula of the numbers of the case and of what was launched,
+Oclgrind runs them, and tools/explain/counts.cpp counts; those in CUDA the emulator runs and counts. A bound is a formula of the numbers of the case and of what was launched,
 such as "n / 8 + 2 * groups". All launches of a case count together."""
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from explain import report
@@ -17,6 +18,12 @@ from explain import report
 WARP = 32  # work-items that run together
 SECTOR = 32  # bytes
 MAX_QUOTED = 80  # characters of a line of a kernel
+
+# What an H100 does in the time in which it could begin one instruction of a warp, of 9e11 in a second: so many of these cost as
+# much as a sector (5.4e12 bytes a second from its caches), as a pass of shared memory, and as a launch (1 us). An instruction
+# of a warp that waits for the one before takes some 8 cycles of the 528 instructions that others could begin.
+SLOTS = {"global_sectors": 5.3, "local_passes": 4.0}
+OF_LAUNCH, OF_WAITING = 9e5, 8 * 528
 
 
 @dataclass(frozen=True)
@@ -82,11 +89,25 @@ def check_bounds(bounds: Any, cases: list[dict[str, Any]]) -> None:
 
 
 def counted(counts: str) -> report.Explained:
-    """What was counted, as the plugin writes it: a line of JSON for each launch. Raises ValueError for anything else."""
+    """What was counted, as the plugin and the emulator write it: a line of JSON for each launch. Raises ValueError for anything else."""
     launches = [json.loads(line) for line in counts.splitlines()]
     if not launches or not all(one["whole"] for one in launches):
         raise ValueError("not every launch was counted")
+    for site in (site for one in launches for site in one["sites"]):
+        site["file"] = Path(site["file"]).name
+        site["space"] = {"shared": "local"}.get(site["space"], site["space"])
     return report.explained("", [], WARP, launches)
+
+
+def work(counts: str) -> float:
+    """What a run asks a GPU for, in instructions of warps: of each launch what it has most of. Raises ValueError as counted() does."""
+    total = 0.0
+    for launch in counted(counts).launches:
+        sums = counted(json.dumps(launch)).sums
+        most = max([launch["instructions"], OF_WAITING * launch["instructions"] / max(1, launch["warps"]),
+                    *(weight * sums[name] for name, weight in SLOTS.items())])
+        total += OF_LAUNCH + most
+    return total
 
 
 def has(line: report.Line, count: Count) -> bool:
@@ -140,12 +161,14 @@ def asked_by(line: report.Line, unit: str, hidden: bool) -> str:
     return f"{begin} of {each}{f' where {least} would do' if took != least else by}"
 
 
-def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: str, text: str) -> tuple[str, str] | None:
+def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: str, text: str,
+             cuda: bool = False) -> tuple[str, str] | None:
     """The first bound that a run exceeds, in words with counts and in words that do not tell the size of the case. None if it
     exceeds none.
 
     @param counts as the plugin writes them. ValueError, LookupError and TypeError are raised for anything else
     @param file,text the submission's file, of which a line is quoted
+    @param cuda whether it is told in CUDA's words
     """
     one = counted(counts)
     sizes = sizes_of(case) | {name: float(one.sums[name]) for name in LAUNCHED}
@@ -154,12 +177,13 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
         found, bound, count = amount(one, name), value(formula, sizes), COUNTS[name]
         if (found >= bound) if name == "lanes" else (found <= bound):
             continue
+        words = in_cuda(count.words) if cuda else count.words
         if name == "lanes":
-            sums = [f"{100 * found:.0f}% {count.words}, at least {100 * bound:.0f}% asked for"] * 2
+            sums = [f"{100 * found:.0f}% {words}, at least {100 * bound:.0f}% asked for"] * 2
         else:
             times = number(found / bound) if bound > 0 else "many"
-            sums = [f"{number(found)} {count.words} {'on average' if name == 'passes' else 'in all'}, at most {number(bound)} asked for",
-                    f"{'slightly more than' if times == '1' else f'{times} times'} the {count.words} that are asked for"]
+            sums = [f"{number(found)} {words} {'on average' if name == 'passes' else 'in all'}, at most {number(bound)} asked for",
+                    f"{'slightly more than' if times == '1' else f'{times} times'} the {words} that are asked for"]
         if line := worst_line(one, name):
             sums = [f"{asked_by(line, count.unit, hidden)}: {printed}" for hidden, printed in zip((False, True), sums)]
             if line.file == file and 0 < line.line <= len(source):
@@ -168,3 +192,7 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
                 sums = [f'line {line.line}, "{quoted}": {printed}' for printed in sums]
         return sums[0], sums[1]
     return None
+
+
+def in_cuda(words: str) -> str:
+    return words.replace("local memory", "shared memory").replace("work-groups", "blocks")

@@ -72,15 +72,6 @@ class Exercise:
     def points(self) -> float:
         return sum(test.points for test in self.tests)
 
-    def tests_in(self, backend: str) -> list[Test]:
-        """The tests of one back end. What CUDA kernels cost is measured: the test of speed has the points of those of cost."""
-        costs = [test for test in self.tests if test.check == "cost"]
-        if backend == "opencl" or not costs:
-            return self.tests
-        more = sum(test.points for test in costs)
-        return [replace(test, points=test.points + more) if test.check == "speed" else test
-                for test in self.tests if test.check != "cost"]
-
 
 @dataclass(frozen=True)
 class Lab:
@@ -209,7 +200,7 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
 
     names = [exercise.name for exercise in lab.exercises]
     for exercise in lab.exercises:
-        name, titles, checks = exercise.name, [test.name for test in exercise.tests], [test.check for test in exercise.tests]
+        name, titles = exercise.name, [test.name for test in exercise.tests]
         need(names.count(name) == 1 and re.fullmatch(r"[a-z0-9-]+", name), f"'{name}' is no name, or appears twice")
         need(exercise.kind in KINDS, f"'{name}' is of no kind '{exercise.kind}'; there are: {', '.join(KINDS)}")
         need(exercise.parts, f"'{name}' has no back end")
@@ -222,8 +213,6 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
                 check_bounds(test.bounds, test.problems()) if test.check == "cost" else None
             except ValueError as error:
                 need(False, f"'{test.name}' of '{name}': {error}")
-        need(lab.handed_out or "cost" not in checks or ("opencl" in exercise.parts and checks.count("speed") == 1),
-             f"'{name}' has the check 'cost', which needs OpenCL, and one test of speed for CUDA")
         need(any(test.visible for test in exercise.tests), f"'{name}' has no test that students see")
         for part in exercise.parts.values():
             need(part.files, f"no file in {part.backend}/ has the mark '// EXERCISE {name}'")

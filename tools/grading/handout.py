@@ -131,7 +131,7 @@ def visible_exercises(lab: Lab) -> str:
     text = re.sub(r"(?ms)^\[\[exercise\.test\]\]\n(?:(?!^\[).*?\n)*?(?=^\[|\Z)",
                   lambda test: test[0] if re.search("(?m)^visible = true", test[0]) else "", text)
     for exercise in lab.exercises:
-        hidden = ", ".join(f"{backend} = {sum(not test.visible for test in exercise.tests_in(backend))}" for backend in exercise.parts)
+        hidden = ", ".join(f"{backend} = {sum(not test.visible for test in exercise.tests)}" for backend in exercise.parts)
         name = f'name = "{exercise.name}"\n'
         text = text.replace(name, f"{name}hidden = {{ {hidden} }}\n", 1)
     return f"# The exercises of lab {lab.folder[:2]}, with the tests that you can run.\n\n{text.lstrip()}"

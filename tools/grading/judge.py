@@ -354,7 +354,7 @@ class Judge:
             return ""
         for one in results:
             if 0 < one.ratio < SUSPICIOUS:
-                return f"{one.ratio:g} times the time of the rung"
+                return f"{one.ratio:g} times the {'work' if part.backend == 'cuda' and self.emulated else 'time'} of the rung"
         texts = ["".join(map(bare_code, of)) for of in ((files[name].decode(errors="replace") for name in part.files),
                                                         map(self.lab.rung, part.files))]
         own, rung = (bool(re.search(BARRIER, text)) for text in texts)
@@ -483,7 +483,8 @@ class Run:
         for number, problem in enumerate(self.test.problems() * rounds, first):
             seed = self.judge.seed(self.exercise, self.test, number)
             chance = random.Random(f"sizes {seed}")
-            cases.append({name: drawn(value, chance) for name, value in problem.items()} | {"seed": seed})
+            once = {"repeats": 1} if self.emulated and self.test.check == "speed" and "repeats" in problem else {}
+            cases.append({name: drawn(value, chance) for name, value in problem.items()} | once | {"seed": seed})
         return cases
 
     def made(self, cases: list[dict[str, Any]], name: str) -> Iterator[bytes]:
@@ -554,12 +555,9 @@ class Run:
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
-                **how: Any) -> tuple[list[bytes], list[int | None], str]:
-        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are.
-
-        @param program in place of the rung's worker. @param files in place of those of the rung
-        """
+    @contextmanager
+    def rung_started(self, program: Path | None = None, files: dict[str, bytes] | None = None, **how: Any) -> Iterator[Worker]:
+        """A worker of the rung. @param program in place of the rung's worker. @param files in place of those of the rung"""
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
         files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
@@ -567,13 +565,18 @@ class Run:
         try:
             program = program or self.judge.sandbox.installed(self.judge.worker_program(self.part))
             with self.started(program, folder, slot=own, **how) as worker:
-                answers, _ = self.asked(worker, cases)
-                if "tool" in how:
-                    worker.finish(self.seconds)
-                self.said_of_rung = worker
-            return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
+                yield worker
         finally:
             remove(folder)
+
+    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
+                **how: Any) -> tuple[list[bytes], list[int | None], str]:
+        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
+        with self.rung_started(program, files, **how) as worker:
+            answers, _ = self.asked(worker, cases)
+            if "tool" in how:
+                worker.finish(self.seconds)
+        return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
 
     def rung_finds_no_device(self) -> bool:
         """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
@@ -612,7 +615,7 @@ class Run:
             self.left = before[0]  # this is no time of the submission's
             if trouble and trouble.outcome == TIMED_OUT and len(again) == 0 and right:
                 continue
-            if trouble or findings is None or not is_clean(OF_RACES, findings) or self.judged([case], again):
+            if trouble or findings != "" or self.judged([case], again):
                 right = 0
                 break
             right += 1
@@ -632,7 +635,7 @@ class Run:
         without, _, _ = self.of_rung(cases, self.judge.rung_without_kernels(self.part))
         right = [verdict["status"] == PASSED for verdict in self.checked(cases, without)]
         needs = [not one for one in right] + [True] * (len(cases) - len(right))  # it may hang without its kernels
-        counts = (self.judge.build / "bin" / LIBRARY).is_file()
+        counts = self.emulated or (self.judge.build / "bin" / LIBRARY).is_file()
         whole, kernels, why = self.of_rung(cases, counted=counts)
         in_place: list[set[int]] = [set() for _ in cases]
         for number, (case, one, other) in enumerate(zip(cases, whole, without)):
@@ -710,6 +713,8 @@ class Run:
               files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
         """Runs the submission under a tool. Returns its answers, a result if it did not answer all or did not end, the tool's log,
         and the counts that a plugin wrote beside it. @param rung runs the rung instead. @param files in place of the rung's"""
+        if tool == EMULATOR:
+            return self.in_emulator(cases, rung, files)
         slot = self.slot + OF_RUNGS * rung
         folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
         log, counts = folder / "tool.log", folder / "launches"
@@ -730,38 +735,51 @@ class Run:
         finally:
             remove(folder)
 
+    def in_emulator(self, cases: list[dict[str, Any]], rung: bool = False,
+                    files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
+        """The same in the emulator, which says on stderr what it finds, and with the exit code that it found something."""
+        how: dict[str, Any] = {"tool": EMULATOR, "environment": NO_GUARDS, "counted": True}
+        with self.rung_started(files=files, **how) if rung else self.started(self.program, self.kernels, **how) as worker:
+            answers, trouble = self.asked(worker, cases)
+            with self.charged(worker):
+                if not trouble and not worker.finish(self.seconds):
+                    trouble = self.outcome(TIMED_OUT, "it did not end in the emulator")
+            code = worker.process.poll()
+        said = worker.printed.decode("utf-8", errors="replace").strip()
+        counts = worker.counter.text() if isinstance(worker.counter, Counts) else None
+        return answers, trouble, "" if code == 0 else said or f"it {worker.how}", counts
+
+    def tool_of(self, opencl: list[str]) -> tuple[list[str] | None, str]:
+        """The tool that sees every access, with its path, or why it does not work here. @param opencl the one for OpenCL"""
+        if self.part.backend == "cuda":
+            return (EMULATOR, "") if self.judge.emulator else (None, "the CUDA emulator has not been built")
+        program = shutil.which(opencl[0], path=TOOLS)
+        return ([program, *opencl[1:]], "") if program else (None, f"{opencl[0]} is not installed")
+
     def races(self) -> Result:
-        """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
-        opencl = self.part.backend == "opencl"
-        tools = [OF_RACES] if opencl else [
-            ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
-            for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
-                               ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
-        if opencl and (trouble := self.another_face(tools[0])):
+        """Runs the submission under a tool that sees every access: oclgrind, or the emulator."""
+        tool, why = self.tool_of(OF_RACES)
+        if not tool:
+            return self.outcome(NOT_GRADED, why, public=why)
+        name = Path(tool[0]).name
+        if self.part.backend == "opencl" and (trouble := self.another_face(OF_RACES)):
             return trouble
         cases = self.cases()
-        answers: list[bytes] = []
         self.take_time_of_tools()
-        for tool in tools:
-            program = shutil.which(tool[0], path=TOOLS)
-            if not program:
-                why = f"{tool[0]} is not installed"
-                return self.outcome(NOT_GRADED, why, public=why)
-            if why := self.found_in_rung(program, tool):
-                return self.outcome(NOT_GRADED, f"{tool[0]} does not accept the rung: {why}",
-                                    public=f"{tool[0]} does not work here")
-            answers, trouble, findings, _ = self.under([program, *tool[1:]], cases)
-            trouble = self.judged(cases, answers) or trouble
-            if trouble and trouble.outcome == FAILED and findings is not None and is_clean(tool, findings):
-                return self.outcome(FAILED, f"{WRONG_UNDER_TOOL}: {trouble.message}", public=WRONG_UNDER_TOOL)
-            if trouble and (trouble.outcome != FAILED or findings is None):
-                return trouble
-            if findings is None:
-                return self.outcome(CRASHED, f"{tool[0]} wrote no log")
-            if not is_clean(tool, findings):
-                exact, roughly = in_words(findings, self.texts()) if opencl else ("", "")
-                findings = with_own_lines(findings, self.texts()) if opencl else findings
-                return self.outcome(FAILED, f"{exact}\n{tool[0]} found: {findings[:1500]}".lstrip(), public=roughly)
+        if why := self.found_in_rung(tool):
+            return self.outcome(NOT_GRADED, f"{name} does not accept the rung: {why}", public=f"{name} does not work here")
+        answers, trouble, findings, _ = self.under(tool, cases)
+        trouble = self.judged(cases, answers) or trouble
+        if trouble and trouble.outcome == FAILED and findings == "":
+            return self.outcome(FAILED, f"{WRONG_UNDER_TOOL}: {trouble.message}", public=WRONG_UNDER_TOOL)
+        if trouble and (trouble.outcome != FAILED or findings is None):
+            return trouble
+        if findings is None:
+            return self.outcome(CRASHED, f"{name} wrote no log")
+        if findings:
+            exact, roughly = in_words(findings, self.texts())
+            findings = with_own_lines(findings, self.texts())
+            return self.outcome(FAILED, f"{exact}\n{name} found: {findings[:1500]}".lstrip(), public=roughly)
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
 
     def texts(self) -> dict[str, str]:
@@ -771,17 +789,17 @@ class Run:
 
     def take_time_of_tools(self) -> None:
         if self.seconds > AFTER_TIMEOUT:
-            self.seconds = max(self.seconds, OF_TOOLS)
+            self.seconds = max(self.seconds, OF_TOOLS * (PATIENCE if self.part.backend == "cuda" else 1))
 
     def cost(self) -> Result:
-        """Runs the submission under oclgrind with the plugin that counts, case by case, and compares with the bounds."""
-        plugin, why = self.judge.plugin
-        program = shutil.which("oclgrind", path=TOOLS)
-        if not plugin or not program:
-            why = why or "oclgrind is not installed"
-            return self.outcome(NOT_GRADED, why, public=why)
-        tool = [program, *OCLGRIND]
-        if trouble := self.another_face(tool):
+        """Runs the submission in the emulator, or under oclgrind with the plugin that counts, case by case, and compares with
+        the bounds."""
+        opencl = self.part.backend == "opencl"
+        plugin, why = self.judge.plugin if opencl else (None, "")
+        tool, missing = self.tool_of(["oclgrind", *OCLGRIND])
+        if not tool or why:
+            return self.outcome(NOT_GRADED, why or missing, public=why or missing)
+        if opencl and (trouble := self.another_face(tool)):
             return trouble
         self.take_time_of_tools()
         if why := self.once("cost", lambda: self.rung_costs_more(tool, plugin)):
@@ -790,7 +808,7 @@ class Run:
         for case in self.cases():
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             if findings:
-                return self.outcome(FAILED, f"oclgrind found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
+                return self.outcome(FAILED, f"{Path(tool[0]).name} found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
             if trouble := self.judged([case], answers) or trouble:
                 trouble.public = NO_RIGHT_ANSWER if trouble.outcome == FAILED else trouble.public
                 return trouble
@@ -805,7 +823,7 @@ class Run:
     def too_much(self, case: dict[str, Any], counts: str, kernel: Path) -> tuple[str, str] | None:
         """Which bound the counts of a case exceed: see cost.too_much()."""
         text = kernel.read_text(encoding="utf-8", errors="replace")
-        found = cost.too_much(counts, self.test.bounds, case, kernel.name, text)
+        found = cost.too_much(counts, self.test.bounds, case, kernel.name, text, self.part.backend == "cuda")
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
     def once(self, what: str, tried: Callable[[], str]) -> str:
@@ -817,7 +835,7 @@ class Run:
                 self.judge.tools[name] = tried()
             return self.judge.tools.get(name, "")
 
-    def rung_costs_more(self, tool: list[str], plugin: Path) -> str:
+    def rung_costs_more(self, tool: list[str], plugin: Path | None) -> str:
         """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise."""
         for case in self.cases():
             counts = self.under(tool, [case], rung=True, plugin=plugin)[3]
@@ -870,11 +888,11 @@ class Run:
         found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", message))
         return found if found.pop("GPULAB_TEXT", "") else None
 
-    def found_in_rung(self, program: str, tool: list[str]) -> str:
+    def found_in_rung(self, tool: list[str]) -> str:
         """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
         def tried() -> str:
-            found = self.under([program, *tool[1:]], self.cases(), rung=True)[2]
-            return "no log" if found is None else "" if is_clean(tool, found) else found[:500]
+            found = self.under(tool, self.cases(), rung=True)[2]
+            return "no log" if found is None else found[:500]
         return self.once(" ".join(tool), tried)
 
     def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]],
@@ -933,6 +951,32 @@ class Run:
             return trouble
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
+        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result.ratio = round(ratio, 3)
+        return result
+
+    def work(self) -> Result:
+        """Compares the work that the submission asks a GPU for with that of the rung, where there is no GPU to time them."""
+        cases = self.cases()
+        done: list[float] = []
+        try:
+            for rung in (True, False):
+                how: dict[str, Any] = {"counted": True, "environment": NO_GUARDS}
+                with self.rung_started(**how) if rung else self.started(self.program, self.kernels, **how) as worker:
+                    answers, trouble = self.asked(worker, cases)
+                if trouble and rung:
+                    raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+                trouble = self.untimed(cases, answers) or trouble or (None if rung else
+                                                                      self.computed_elsewhere(cases, answers, worker.kernels))
+                if trouble:
+                    return trouble
+                assert isinstance(worker.counter, Counts)
+                done.append(cost.work(worker.counter.text()))
+        except (ValueError, LookupError, TypeError, ZeroDivisionError):
+            return self.outcome(CRASHED, "there are no counts of its kernels")
+        ratio = done[1] / done[0]
+        words = f"{ratio:.2f} times the work of the rung, as counted without a GPU"
+        share = share_for(ratio)
         result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
         result.ratio = round(ratio, 3)
         return result
@@ -1012,14 +1056,6 @@ def read_log(path: Path) -> str | None:
     if len(text) > MAX_LOGGED:
         return "more than anybody reads: " + text[:2000].decode("utf-8", errors="replace")
     return text.decode("utf-8", errors="replace").strip()
-
-
-def is_clean(tool: list[str], findings: str) -> bool:
-    """Whether a tool's log says that it found nothing."""
-    if tool[0] == "oclgrind":
-        return not findings
-    counts = re.findall(SUMMARY.get(tool[2], OTHER_SUMMARY), findings)
-    return bool(counts) and all(int(count) == 0 for count in counts)
 
 
 def ratio_of(own: list[float], of_rung: list[float]) -> float:

@@ -90,7 +90,7 @@ class Counts:
 
     def piece(self) -> bytes:
         try:
-            return os.read(self.pipe, PIPE_BYTES)
+            return os.read(self.pipe, PIPE_BYTES) if self.pipe >= 0 else b""
         except BlockingIOError:
             return b""
 

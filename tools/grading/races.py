@@ -89,9 +89,10 @@ def with_own_lines(report: str, files: dict[str, str]) -> str:
     """A report with the lines that it names. oclgrind counts the lines of all that it was given, among them those that the
     program puts before a text."""
     def own(found: re.Match[str]) -> str:
-        lines = files.get(found[3], "").split("\n")
-        return found[1] + (lines[int(found[2]) - 1].strip() if int(found[2]) <= len(lines) else "")
-    return re.sub(r"(At line (\d+) \(column \d+\) of (.*):\n\t  ).*", own, report)
+        name = found[3].rpartition("/")[2]
+        lines = files.get(name, "").split("\n")
+        return f"{found[1]}{name}:\n\t  " + (lines[int(found[2]) - 1].strip() if int(found[2]) <= len(lines) else "")
+    return re.sub(r"(At line (\d+) \(column \d+\) of )(.*):\n\t  .*", own, report)
 
 
 def number(place: tuple[int, ...]) -> str:

@@ -125,7 +125,7 @@ def knows(root: Path, target: str) -> bool:
 def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
     score = sum(one.score for one in results)
     print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title}"
-          f" ({score:g} of {sum(test.points for test in exercise.tests_in(part.backend)):g} points in these tests)")
+          f" ({score:g} of {sum(test.points for test in exercise.tests):g} points in these tests)")
     if more:
         print(textwrap.indent(more, "    "))
     if state == "right" and exercise.hidden.get(part.backend):
