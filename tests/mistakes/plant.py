@@ -61,6 +61,8 @@ SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck
 EMULATED = {"memcheck": r"(?:Invalid|Misaligned) (?:read|write|atomic).*", "racecheck": r"(?:Read|Write)-write data race.*",
             "synccheck": r"(?:(?:Block|Warp) divergence|Invalid shuffle).*|CUDA emulator: .*no thread of the block can go on.*",
             "initcheck": r"Uninitialized value.*"}
+# It knows where an array ends to the byte: what lies behind the end was never written either.
+EXPECTED = {"memcheck": ["memcheck"], "racecheck": ["racecheck"], "synccheck": ["synccheck"], "initcheck": ["initcheck", "memcheck"]}
 ORDERS = (0, 1, 2, 3)  # of blocks and warps: some faults show in some of them only
 INSTRUCTIONS = 5_000_000  # of a warp: more is an endless loop
 FINDERS = ("values", "guard bands", "schedule", "large", "oclgrind", *SANITIZER)
@@ -500,10 +502,11 @@ def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
         return Verdict("does not compile", unknown[1], ran.seconds)
     if log is not None and (finding := finding_in(mistake, log)):
         return Verdict("rejected", f"{mistake.finder}: {finding}", ran.seconds)
-    if ran.code == 0 and mistake.emulated and log is None:  # its checks are always on
-        for finder in EMULATED:
-            if finding := finding_in(replace(mistake, finder=finder), ran.output):
-                return Verdict("rejected", f"{finder}: {finding}", ran.seconds)
+    by_tool = mistake.finder in SANITIZER
+    if mistake.emulated and (by_tool or ran.code == 0):  # its checks are always on
+        for finder in EXPECTED.get(mistake.finder, EMULATED):
+            if finding := re.search(rf"(?m)^(?:{EMULATED[finder]})$", ran.output):
+                return Verdict("rejected", f"{finder}: {finding[0][:200]}", ran.seconds)
     if ran.code == 0:
         return Verdict("accepted", "", ran.seconds)
     if ran.code == 4:
@@ -516,7 +519,7 @@ def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
     threw = re.search(r": it threw: |due to unexpected exception|due to a fatal error", fault)
     if threw and mistake.backend != "cuda" and "it threw" not in mistake.check:
         return Verdict("broken", fault, ran.seconds)
-    as_told = log is None and fault.startswith(mistake.check) and (mistake.finder != "guard bands" or STRAY.search(fault))
+    as_told = log is None and not by_tool and fault.startswith(mistake.check) and (mistake.finder != "guard bands" or STRAY.search(fault))
     return Verdict("rejected" if as_told else "found otherwise", fault, ran.seconds)
 
 
@@ -524,13 +527,10 @@ def finding_in(mistake: Mistake, log: str) -> str:
     """What a tool's log says about a mistake, in a line. "" if nothing, or not what the row wants."""
     if mistake.finder == "oclgrind":
         lines = [] if "BUILD_PROGRAM_FAILURE" in log else [line for line in log.splitlines() if line.strip()]
-    elif mistake.emulated:
-        lines = re.findall(rf"(?m)^{EMULATED[mistake.finder]}$", log)
     else:
         clean = "RACECHECK SUMMARY: 0 hazards displayed" if mistake.finder == "racecheck" else "ERROR SUMMARY: 0 errors"
         lines = [] if clean in log else [line for line in log.splitlines() if "=========" in line]
-    if not mistake.emulated:  # whose words are others than compute-sanitizer's
-        lines = [line for line in lines if mistake.check.lower() in line.lower()]
+    lines = [line for line in lines if mistake.check.lower() in line.lower()]
     return lines[0].strip()[:200] if lines else ""
 
 
@@ -681,8 +681,7 @@ class Judge:
         with self.testers:
             ran = self.processes.run(command, folder, min(self.timeout, 30) if mistake.emulated else self.timeout, environment,
                                      lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.place == "cuda")
-        said = ran.output if mistake.emulated and finder in SANITIZER else read()
-        verdict = replace(verdict_of(mistake, ran, said), checks=checks.stat().st_size if checks.is_file() else 0)
+        verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
         if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
             return Verdict("not planted", f"no program compiled {mistake.file}; {verdict.word}: {verdict.by}")
@@ -762,6 +761,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--mistakes", choices=("due", "all"), default=os.environ.get("GPULAB_MISTAKES", "due"),
                         help="all: also those that are not due (as does GPULAB_MISTAKES=all in the environment)")
     parser.add_argument("--seed", type=int, metavar="N", help="choose the same again of those that are not due")
+    parser.add_argument("--table", action="store_true", help="only write docs/emulator-faults.md")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
@@ -834,6 +834,52 @@ class Kept:
         return f"{before}, as tests/judged/{mistake.folder}.txt has it" if before not in ("", verdict.word) else ""
 
 
+PAGE = """# Faults in CUDA rungs, judged without a GPU
+
+`tests/mistakes/plant.py --table` writes this page from `tests/judged`: the faults [injected](../CONTRIBUTING.md#add-a-fault) into
+CUDA rungs that the CUDA emulator has judged, and what a GPU said of the same fault. Words such as *every size* name the check of the
+tests that found it; a race, an access outside an array, a barrier that some threads miss and a read of what nobody wrote
+are what the emulator reports. With a star: the rung or its tests have changed since the GPU judged it.
+
+{counts}
+
+## What the emulator lets through
+
+{missed}
+
+## All
+
+| lab | fault | expected by | emulator | GPU |
+|---|---|---|---|---|
+{rows}
+"""
+REPORTED = {"memcheck": "access outside or misaligned", "racecheck": "race", "synccheck": "barrier or shuffle", "initcheck": "nobody wrote it"}
+
+
+def page() -> str:
+    """What the emulator and a GPU say of the same faults."""
+    rows, missed, found = [], [], []
+    for folder in judged.folders(ROOT):
+        mistakes = [mistake for mistake in mistakes_of(MISTAKES / f"{folder}.toml") if mistake.backend == "cuda"]
+        kept = Kept([one for mistake in mistakes for one in (mistake, mistake.in_emulator())])
+
+        def said(entry: judged.Entry | None) -> str:
+            return f"{entry.verdict}: {REPORTED.get(entry.by, entry.by)}".removesuffix(": ") if entry else "due"
+
+        for mistake in mistakes:
+            emulated, earlier = kept.known(mistake.in_emulator()), kept.entries[folder].get(mistake.entry)
+            if not emulated:
+                continue
+            star = "*" if earlier and not kept.known(mistake) else ""
+            rows.append(f"| {mistake.lab} | `{mistake.id}` | {mistake.finder} | {said(emulated)} | {said(earlier)}{star} |")
+            found += [REPORTED.get(emulated.by, "results")] if emulated.verdict == "rejected" else []
+            if emulated.verdict == "accepted":
+                missed.append(f"- `{mistake.id}` of {mistake.lab}, which {mistake.student}: {mistake.emulator or mistake.accepted or 'not explained'}")
+    counts = ", ".join(f"{word} {found.count(word)}" for word in ("results", *REPORTED.values()))
+    return PAGE.format(rows="\n".join(rows), missed="\n".join(missed) or "None of these.",
+                       counts=f"{len(rows)} faults judged, {len(found)} rejected, {len(missed)} accepted. What rejected them: {counts}.")
+
+
 def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
     words = {verdict.word for mistake, verdict in verdicts if not (mistake.accepted and verdict.word == "accepted")}
     if "not judged" in words:
@@ -847,6 +893,9 @@ def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
 
 def main(words: list[str]) -> int:
     arguments = parsed(words)
+    if arguments.table:
+        (ROOT / "docs/emulator-faults.md").write_text(page(), encoding="utf-8")
+        return 0
     mistakes = chosen(arguments)
     kept = Kept(mistakes)
     if not (arguments.ids or arguments.compile or arguments.mistakes == "all"):

@@ -114,6 +114,57 @@ def test_what_a_run_says(fields, code, output, log, verdict):
     assert plant.verdict_of(mistake(**fields), plant.Ran(code, output, 1), log).word == verdict
 
 
+RACE = "\nRead-write data race at shared memory address 0x10\n\tKernel: k\n"
+
+
+@pytest.mark.parametrize("fields, code, output, verdict, by", [
+    ({}, 0, "", "accepted", ""),
+    ({}, 42, SPOKEN.format("every size: n = 1: wrong"), "rejected", "every size"),
+    ({}, 0, RACE, "rejected", "racecheck"),  # the emulator's checks are always on
+    ({"finder": "racecheck"}, 0, RACE, "rejected", "racecheck"),
+    ({"finder": "racecheck", "check": "words of compute-sanitizer"}, 0, RACE, "rejected", "racecheck"),
+    ({"finder": "memcheck"}, 0, RACE, "accepted", ""),
+    ({"finder": "memcheck"}, 0, "Invalid read of size 4 at global memory address 0x10\n", "rejected", "memcheck"),
+    ({"finder": "memcheck"}, 42, SPOKEN.format("every size: n = 1: wrong"), "found otherwise", "every size"),
+    ({"finder": "initcheck"}, 42, "Invalid read of size 4 at global memory address 0x10\n", "rejected", "memcheck"),
+    ({"finder": "synccheck"}, 0, "Block divergence detected (barrier)\n", "rejected", "synccheck"),
+    ({"finder": "initcheck"}, 0, "Uninitialized value of size 4 read from global memory address 0x10\n", "rejected", "initcheck"),
+])
+def test_what_the_emulator_says(fields, code, output, verdict, by):
+    emulated = mistake(file="cuda/a.cu", **fields).in_emulator()
+    found = plant.verdict_of(emulated, plant.Ran(code, output, 1), None)
+    assert (found.word, found.by.partition(":")[0]) == (verdict, by)
+
+
+def test_the_emulator_judges_faults_in_cuda_rungs_of_core_ladders_and_the_row_says_what_it_lets_through():
+    cuda = {"file": "cuda/a.cu", "accepted": "a", "emulator": "b"}
+    core, further = mistake(rung=["cuda_raw"], **cuda), mistake(rung=["cuda_distances_packed"], **cuda)
+    assert (core.core, further.core, mistake().core, mistake(rung=["cuda_raw"], finder="large", **cuda).core) == (True, False, False, False)
+    assert (core.place, core.entry, core.accepted) == ("cuda", "fault a", "a")
+    emulated = core.in_emulator()
+    assert (emulated.place, emulated.entry, emulated.accepted) == ("emulator", "emulated a", "b")
+
+
+@pytest.mark.parametrize("accepting, order, checks", [(1, "1", "report"), (4, "0", "off"), (9, None, None)])
+def test_the_emulator_tries_other_orders_and_then_the_usual_sizes(monkeypatch, accepting, order, checks):
+    """The tiny cases run in each order, and only the first order of those at usual sizes, which judge results only."""
+    judge = plant.Judge.__new__(plant.Judge)
+    judge.build = SimpleNamespace(folder=FOLDER, groups=lambda _: [["tiny"], ["usual"]])
+    asked = []
+
+    def run(self, mistake, program, group, copy, max_checks=0, turns=True, settings=None):
+        asked.append((group[0], settings["CUDA_EMULATOR_ORDER"], settings["CUDA_EMULATOR_CHECK"]))
+        return plant.Verdict("rejected" if len(asked) > accepting else "accepted", "every size: n = 1")
+
+    monkeypatch.setattr(plant.Judge, "run", run)
+    monkeypatch.setattr(plant.Judge, "control", lambda *_: plant.Verdict("accepted"))
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    verdict = judge.judged(mistake(file="cuda/a.cu").in_emulator(), Path("planted"), None)
+    tiny = [("tiny", str(number), "report") for number in plant.ORDERS]
+    assert asked == [*tiny, ("usual", "0", "off")][:accepting + 1]
+    assert verdict.word == ("rejected" if order else "accepted") and (not order or asked[-1][1:] == (order, checks))
+
+
 @pytest.mark.parametrize("words, word", [(["accepted", "skipped"], "accepted"), (["skipped", "accepted"], "accepted"),
                                          (["skipped", "skipped"], "skipped")])
 def test_what_was_skipped_does_not_hide_what_was_accepted(words, word):
@@ -235,8 +286,8 @@ def test_a_control_run_that_takes_too_long_is_not_kept_for_the_next_mistake(monk
     judge.build = SimpleNamespace(folder=Path(), programs={"lab": "unchanged"}, program_for=lambda _: "lab")
     judge.lock, judge.locks, judge.controls = threading.Lock(), {}, {}
     answers = [plant.Verdict("timeout"), plant.Verdict("accepted", checks=9)]
-    monkeypatch.setattr(plant.Judge, "run", lambda *_: answers.pop(0))
-    assert [judge.control(mistake(), ["a test case"], None, 1).word for _ in range(3)] == ["timeout", "accepted", "accepted"]
+    monkeypatch.setattr(plant.Judge, "run", lambda *_, **__: answers.pop(0))
+    assert [judge.control(mistake(), ["a test case"], None, 1, {}).word for _ in range(3)] == ["timeout", "accepted", "accepted"]
 
 
 @needs_build
@@ -275,8 +326,8 @@ def test_a_verdict_is_kept_until_what_it_depends_on_changes_and_another_one_fail
 def test_without_a_right_unchanged_program_there_is_no_verdict(capsys, monkeypatch, scratch):
     real = plant.Judge.run
 
-    def run(self, mistake, program, group, copy, max_checks=0, turns=True):
-        verdict = real(self, mistake, program, group, copy, max_checks, turns)
+    def run(self, mistake, program, group, copy, max_checks=0, turns=True, settings=None):
+        verdict = real(self, mistake, program, group, copy, max_checks, turns, settings)
         return plant.Verdict("rejected", "for another reason") if max_checks else verdict
 
     monkeypatch.setattr(plant.Judge, "run", run)
