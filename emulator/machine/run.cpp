@@ -1,4 +1,5 @@
 #include "machine/block.hpp"
+#include "machine/helpers.hpp"
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -195,11 +196,11 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
             grid.failed = true;
         }
     };
-    {
+    if (launch.cooperative) { // every worker has blocks of its own, so none may come late
         std::vector<std::jthread> threads;
         for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work, i);
         work(0);
-    }
+    } else run_with_helpers(workers, work);
     if (observer) observer->launch_ends();
     if (failure) std::rethrow_exception(failure);
     return {grid.instructions};
