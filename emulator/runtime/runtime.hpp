@@ -159,6 +159,8 @@ Function& function_of(const void* symbol);
 /// The kernel, decoded. @throws Failure, PtxError
 const Kernel& kernel_of(const Function& function, Device& device);
 int ptx_target(const Function& function, Device& device);
+/// Whether the program has __managed__ variables. They lie among the others, and the host reads and writes them.
+bool has_managed_variables();
 struct SymbolView {
     void* address;
     std::size_t size;
