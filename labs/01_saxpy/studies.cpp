@@ -32,8 +32,8 @@ Work saxpy_work(std::size_t n) {
 std::string why_none(const Options& options) {
     std::string why;
     for (const Backend backend : {Backend::opencl, Backend::cuda})
-        if (options.named(backend) && gpulab::devices(backend).empty())
-            why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
+        if (options.named(backend) && !options.why_no_devices(backend).empty())
+            why += fmt::format(" ({}: {})", name_of(backend), options.why_no_devices(backend));
     return why;
 }
 

@@ -77,8 +77,8 @@ template <class T> void transfers(const Options& options, Report& report) {
     if (devices.empty()) {
         std::string why; // of the back ends that the user named
         for (const Backend backend : {Backend::opencl, Backend::cuda})
-            if (options.named(backend) && gpulab::devices(backend).empty())
-                why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
+            if (options.named(backend) && !options.why_no_devices(backend).empty())
+                why += fmt::format(" ({}: {})", name_of(backend), options.why_no_devices(backend));
         throw gpulab::UsageError("--study transfers needs an OpenCL or a CUDA device" + why);
     }
 
