@@ -102,7 +102,7 @@ function(add_lab_test target)
         endif()
         gpulab_oclgrind_test("${target}: other kernels under oclgrind" ${target} "${TEST_LABELS};thorough" CASES "[.oclgrind]${core}")
     endif()
-    if(TEST_SANITIZER AND TARGET cuda_emulator)
+    if(TEST_SANITIZER AND TARGET cuda_emulator AND CMAKE_CUDA_ARCHITECTURES MATCHES "^[0-9]+(-virtual)?$") # there is PTX
         set(environment "GPULAB_EMULATOR=always;CUDA_EMULATOR_CHECK=fail;GPULAB_GUARD_BYTES=0;GPULAB_POISON=0")
         string(APPEND environment ";GPULAB_TEST_UNDER_TOOL=1;GPULAB_TEST_TURNS=0")
         add_test(NAME "${target}: CUDA in the emulator"

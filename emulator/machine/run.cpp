@@ -172,7 +172,7 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
         }
         ~Place() { memory.free(at); }
     };
-    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"), workspace(memory, 8, MemoryKind::pinned, "workspace");
+    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"), workspace(memory, 8, MemoryKind::device, "workspace");
     std::memcpy(arguments.at, launch.arguments.data(), launch.arguments.size());
     grid.arguments = arguments.at;
     const std::uint32_t words[2] = {8, 0};

@@ -27,6 +27,7 @@ struct Registry {
     std::unordered_map<const void*, Function*> functions; // by the address of the host function
     std::set<const void*> handles;
     std::atomic<bool> has_managed = false;
+    std::vector<const void*> wrappers;                       // of all programs
     std::unordered_map<const void*, HostVariable> variables; // by the address of the shadow on the host
 };
 
@@ -62,6 +63,19 @@ Module& module_of(Program& program, Device& device) {
 }
 
 } // namespace
+
+int newest_ptx(int most) {
+    const std::lock_guard lock(state());
+    int newest = 0;
+    for (const void* const wrapper : registry().wrappers) {
+        try {
+            for (const PtxImage& image : read_fat_binary(wrapper).ptx)
+                if (image.capability <= most) newest = std::max(newest, image.capability);
+        } catch (const std::runtime_error&) { // whoever needs it hears of that
+        }
+    }
+    return newest;
+}
 
 bool has_managed_variables() { return registry().has_managed; }
 
@@ -101,6 +115,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper) {
     auto* const program = new Program;
     program->wrapper = wrapper;
+    const std::lock_guard lock(state());
+    registry().wrappers.push_back(wrapper);
     return reinterpret_cast<void**>(program);
 }
 
