@@ -109,7 +109,7 @@ public:
         launch_ = &launch;
         kernel_ = launch.kernel;
         memory_ = &memory;
-        cells_ = &checks_.cells(memory);
+        cells_ = checks_.cells(memory);
         round_ = next_round();
         orders_memory_.resize(kernel_->instructions.size());
         bulk_copies_ = std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
@@ -298,7 +298,7 @@ private:
         if (strength == Strength::weak) order.weak_access(warp.index, inside);
         else if (a.writes())
             for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, a.addresses[lane]); });
-        race_global(b, warp, a, inside, strength);
+        if (cells_) race_global(b, warp, a, inside, strength);
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction)
             for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, a.addresses[lane]); });
     }
@@ -647,11 +647,17 @@ Checks::~Checks() = default;
 
 std::unique_ptr<Observer> Checks::observe() { return std::make_unique<LaunchChecks>(*this); }
 
-GlobalCells& Checks::cells(const Memory& memory) {
+GlobalCells* Checks::cells(const Memory& memory) {
     const std::lock_guard guard(lock_);
-    auto& cells = cells_[&memory];
-    if (!cells) cells = std::make_unique<GlobalCells>(memory);
-    return *cells;
+    const auto [at, is_new] = cells_.try_emplace(&memory);
+    if (is_new) {
+        try {
+            at->second = std::make_unique<GlobalCells>(memory);
+        } catch (const std::runtime_error& error) {
+            std::fprintf(stderr, "CUDA emulator: races in global memory are not looked for: %s\n", error.what());
+        }
+    }
+    return at->second.get();
 }
 
 } // namespace cuda_emulator

@@ -32,8 +32,8 @@ public:
 
     Findings& findings() { return findings_; }
 
-    /// The records of a device's memory.
-    GlobalCells& cells(const Memory& memory);
+    /// The records of a device's memory; null, which is said once, where the process may not have so many addresses.
+    GlobalCells* cells(const Memory& memory);
 
 private:
     Findings findings_;
