@@ -547,4 +547,16 @@ cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLoc
 }
 #endif
 
+// A texture can be made and given to a kernel. What reads it, tex, is refused by its name.
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* made, const cudaResourceDesc* memory_of,
+                                    const cudaTextureDesc*, const cudaResourceViewDesc*) {
+    return call([&] {
+        require(made && memory_of);
+        *made = reinterpret_cast<cudaTextureObject_t>(new cudaResourceDesc(*memory_of));
+    });
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
+    return call([&] { delete reinterpret_cast<cudaResourceDesc*>(texture); });
+}
+
 } // extern "C"
