@@ -80,7 +80,8 @@ function(add_lab_test target)
     if(UNIX) # ./lab test LAB --variant NAME
         add_test(NAME "${target}: one variant" CONFIGURATIONS variant
                  COMMAND sh -c "exec \"$0\" \"$GPULAB_TEST_VARIANT *~[large]~[.]\"" $<TARGET_FILE:${target}>)
-        set_tests_properties("${target}: one variant" PROPERTIES LABELS "${TEST_LABELS}" SKIP_RETURN_CODE 4 TIMEOUT 3600)
+        set_tests_properties("${target}: one variant" PROPERTIES LABELS "${TEST_LABELS}" SKIP_RETURN_CODE 4 TIMEOUT 3600
+                             ENVIRONMENT GPULAB_EMULATOR=never)
     endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -101,11 +102,13 @@ function(add_lab_test target)
         endif()
         gpulab_oclgrind_test("${target}: other kernels under oclgrind" ${target} "${TEST_LABELS};thorough" CASES "[.oclgrind]${core}")
     endif()
-    if(TEST_SANITIZER AND TARGET cuda_emulator)
-        add_test(NAME "${target}: CUDA in the emulator" COMMAND ${target} "[.sanitizer]")
+    if(TEST_SANITIZER AND TARGET cuda_emulator AND CMAKE_CUDA_ARCHITECTURES MATCHES "^[0-9]+(-virtual)?$") # there is PTX
+        set(environment "GPULAB_EMULATOR=always;CUDA_EMULATOR_CHECK=fail;GPULAB_GUARD_BYTES=0;GPULAB_POISON=0")
+        string(APPEND environment ";GPULAB_TEST_UNDER_TOOL=1;GPULAB_TEST_TURNS=0")
+        add_test(NAME "${target}: CUDA in the emulator"
+                 COMMAND sh -c "exec \"$0\" \"\${GPULAB_TEST_VARIANT:+$GPULAB_TEST_VARIANT *}[.sanitizer]\"" $<TARGET_FILE:${target}>)
         set_tests_properties("${target}: CUDA in the emulator" PROPERTIES LABELS "${TEST_LABELS};cuda;emulator" COST 100
-                             SKIP_RETURN_CODE 4 TIMEOUT 3600 ENVIRONMENT
-                             "GPULAB_EMULATOR=always;CUDA_EMULATOR_CHECK=fail;GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_UNDER_TOOL=1;GPULAB_TEST_TURNS=0")
+                             SKIP_RETURN_CODE 4 TIMEOUT 3600 ENVIRONMENT "${environment}")
     endif()
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
         foreach(tool memcheck racecheck synccheck initcheck)

@@ -31,5 +31,5 @@ function(add_python_tests name)
         set_tests_properties("${name}" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no pytest")
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${PY_LABELS}" TIMEOUT ${PY_TIMEOUT} COST ${PY_TIMEOUT}
-                         SKIP_RETURN_CODE 77 ENVIRONMENT "GPULAB_BUILD=${CMAKE_BINARY_DIR};${PY_ENVIRONMENT}")
+                         SKIP_RETURN_CODE 77 ENVIRONMENT "GPULAB_BUILD=${CMAKE_BINARY_DIR};GPULAB_EMULATOR=never;${PY_ENVIRONMENT}")
 endfunction()

@@ -1,6 +1,6 @@
 // CUDA without a GPU: the program starts once more, with the emulator's libcudart in the place of NVIDIA's. The loader
-// takes its choice before main() begins, so the program takes its own even earlier than that; nothing else here knows
-// of it.
+// chooses the library before main() begins, so this is done before main() too, in every program that can use CUDA.
+#if defined(GPULAB_EMULATOR_FOLDER)
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -28,18 +28,18 @@ bool asked_for(int argc, char** argv) {
     const char* const setting = std::getenv("GPULAB_EMULATOR");
     const std::string_view wish = setting ? setting : "";
     if (wish == "never" || (wish != "always" && has_gpu() && !asked_for(argc, argv))) return;
+    const std::string folder = GPULAB_EMULATOR_FOLDER;
     std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    const fs::path folder = program.parent_path().parent_path() / "emulator"; // build/default/bin/saxpy
-    if (error || !fs::exists(folder / "run", error)) return;
+    if (!fs::exists(folder + "/run", error)) return;
     const char* const given = std::getenv("LD_LIBRARY_PATH");
     const std::string before = given ? given : "";
-    if (before == folder || before.starts_with(folder.string() + ":")) return; // this is the second start
-    setenv("LD_LIBRARY_PATH", (before.empty() ? folder.string() : folder.string() + ":" + before).c_str(), 1);
+    if (before == folder || before.starts_with(folder + ":")) return; // this is the second start
+    setenv("LD_LIBRARY_PATH", (before.empty() ? folder : folder + ":" + before).c_str(), 1);
     execv("/proc/self/exe", argv); // where that fails, the program goes on without CUDA
 }
 
 } // namespace
+#endif
 
 namespace gpulab::detail {
 /// Called where CUDA devices are looked for, so that the linker takes this file.

@@ -51,8 +51,8 @@ std::vector<Device> study_devices(const Options& options, std::initializer_list<
         const std::vector<Device> more = options.devices(backend);
         found.insert(found.end(), more.begin(), more.end());
         names += fmt::format("{}{}", names.empty() ? "" : " or ", name_of(backend));
-        if (options.named(backend) && devices(backend).empty())
-            why += fmt::format(" ({}: {})", name_of(backend), why_no_devices(backend));
+        const std::string why_none = options.named(backend) ? options.why_no_devices(backend) : "";
+        if (!why_none.empty()) why += fmt::format(" ({}: {})", name_of(backend), why_none);
     }
     if (found.empty()) throw UsageError(fmt::format("--study {} needs a device of {}{}", options.study(), names, why));
     return found;

@@ -91,6 +91,8 @@ struct Watched {
         bool in_part; // the load has also read what was written
     };
     std::vector<std::unordered_map<std::string_view, Unset>> unset; // by warp and register
+    std::array<std::optional<Unset>, 8> stored; // by the store that comes now, by element
+    bool stores_unset = false;
 
     struct Copy { // of cp.async, under way
         std::uint64_t at;
@@ -114,7 +116,7 @@ public:
         launch_ = &launch;
         kernel_ = launch.kernel;
         memory_ = &memory;
-        cells_ = &checks_.cells(memory);
+        cells_ = checks_.cells(memory);
         round_ = next_round();
         orders_memory_.resize(kernel_->instructions.size());
         bulk_copies_ = std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
@@ -241,8 +243,9 @@ public:
     }
 
     void instruction(WarpView& warp, Mask lanes, const Instruction& i) override {
-        auto& unset = of(*warp.block).unset[warp.index];
-        if (!unset.empty()) follow_unset(unset, warp, lanes, i);
+        Watched& b = of(*warp.block);
+        if (b.stores_unset) b.stored = {}, b.stores_unset = false;
+        if (!b.unset[warp.index].empty() && lanes) follow_unset(b, warp, lanes, i);
     }
 
     void bad_shuffle(WarpView& warp, unsigned lane, unsigned source, const Instruction& instruction) override {
@@ -294,12 +297,15 @@ private:
                     unset(b, first + lane, a, a.addresses[lane], memory_->written(a.addresses[lane]));
             });
         }
+        if (b.stores_unset && a.kind == AccessKind::store)
+            for (const auto& stored : b.stored)
+                if (stored && !stored->in_part && (stored->lanes & inside)) tell_unset(*warp.block, *stored);
         const Strength strength = strength_of(a);
         BlockOrder& order = *b.order;
         if (strength == Strength::weak) order.weak_access(warp.index, inside);
         else if (a.writes())
             for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, a.addresses[lane]); });
-        race_global(b, warp, a, inside, strength);
+        if (cells_) race_global(b, warp, a, inside, strength);
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction)
             for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, a.addresses[lane]); });
     }
@@ -388,6 +394,7 @@ private:
             for_lanes(inside, [&](unsigned lane) { b.copies.push_back({a.addresses[lane], first + lane, a}); });
         else if (writes)
             for_lanes(inside, [&](unsigned lane) { std::memset(written + a.addresses[lane], 1, a.bytes); });
+        store_unset(b, a, inside, written, 0);
 
         const Strength strength = copies ? Strength::under_way : strength_of(a);
         if (strength != Strength::weak && a.writes())
@@ -429,6 +436,7 @@ private:
             std::uint8_t* const written = b.local_written.data() + (first + lane) * size + at;
             if (a.reads() && !all_written(written, a.bytes)) unset(b, first + lane, a, at, written);
             if (a.writes()) std::memset(written, 1, a.bytes);
+            store_unset(b, a, Mask{1} << lane, b.local_written.data() + first * size, size);
         });
     }
 
@@ -536,9 +544,11 @@ private:
                                 kernel_->name, "", party(view.index, u.thread, *u.load), {}});
     }
 
-    /// Where what was never written goes: copies pass it on, what else reads it uses it. The padding of structures is
-    /// copied with them.
-    void follow_unset(std::unordered_map<std::string_view, Watched::Unset>& unset, const WarpView& warp, Mask lanes, const Instruction& i) {
+    /// Follows what was never written through copies and arithmetic. It is told of where it decides on an address or where
+    /// it comes to global memory; the padding of structures may be copied there.
+    void follow_unset(Watched& b, const WarpView& warp, Mask lanes, const Instruction& i) {
+        using Kind = RegisterUses::Kind;
+        auto& unset = b.unset[warp.index];
         const RegisterUses& now = uses(i);
         std::optional<Watched::Unset> passed_on;
         for (std::size_t k = 0; k < now.reads.size(); ++k) {
@@ -546,22 +556,44 @@ private:
             if (found == unset.end() || !(found->second.lanes & lanes)) continue;
             Watched::Unset u = found->second;
             u.lanes &= lanes;
-            if (now.kind == RegisterUses::Kind::select && k < 2) {
-                const Mask first = predicate_of(warp, i.operands[3]);
-                u.lanes &= k == 0 ? first : ~first;
-            }
             const bool address = std::find(now.addresses.begin(), now.addresses.end(), now.reads[k]) != now.addresses.end();
-            if (now.kind == RegisterUses::Kind::copy || now.kind == RegisterUses::Kind::select) {
-                if (u.lanes) passed_on = u;
-            } else if (address || now.kind != RegisterUses::Kind::store || !u.in_part) {
+            if (address || now.kind == Kind::changes_memory) {
                 tell_unset(*warp.block, u);
-                unset.erase(found);
+                continue;
             }
+            switch (now.kind) {
+            case Kind::stores:
+                if (const std::size_t element = k - now.addresses.size(); element < b.stored.size()) b.stored[element] = u, b.stores_unset = true;
+                continue;
+            case Kind::decides: continue; // too little is known of what follows
+            case Kind::selects:
+                if (k < 2) u.lanes &= k == 0 ? predicate_of(warp, i.operands[3]) : ~predicate_of(warp, i.operands[3]);
+                break;
+            case Kind::copies: break;
+            case Kind::shuffles: u.lanes = k == 0 && i.detail->opcode.find(".idx.") == std::string::npos ? lanes : 0; break;
+            default: u.in_part = false;
+            }
+            if (!u.lanes) continue;
+            if (passed_on) passed_on->lanes |= u.lanes;
+            else passed_on = u;
         }
         for (const std::string_view name : now.writes) {
             if (const auto found = unset.find(name); found != unset.end() && !(found->second.lanes &= ~lanes)) unset.erase(found);
-            if (passed_on) unset.try_emplace(name, *passed_on).first->second.lanes |= passed_on->lanes;
+            if (!passed_on) continue;
+            const auto [at, is_new_one] = unset.try_emplace(name, *passed_on);
+            if (!is_new_one) at->second.lanes |= passed_on->lanes;
         }
+    }
+
+    /// After a store has been noted: what it wrote of values that nobody wrote stays so.
+    void store_unset(Watched& b, const Access& a, Mask inside, std::uint8_t* written_of_lane0, std::size_t distance) {
+        if (!b.stores_unset || a.kind != AccessKind::store) return;
+        const unsigned each = a.bytes / a.elements;
+        for (unsigned e = 0; e < a.elements && e < b.stored.size(); ++e)
+            if (b.stored[e])
+                for_lanes(inside & b.stored[e]->lanes, [&](unsigned lane) {
+                    std::memset(written_of_lane0 + lane * distance + a.addresses[lane] + e * each, 0, each);
+                });
     }
 
     const RegisterUses& uses(const Instruction& i) {
@@ -622,11 +654,17 @@ Checks::~Checks() = default;
 
 std::unique_ptr<Observer> Checks::observe() { return std::make_unique<LaunchChecks>(*this); }
 
-GlobalCells& Checks::cells(const Memory& memory) {
+GlobalCells* Checks::cells(const Memory& memory) {
     const std::lock_guard guard(lock_);
-    auto& cells = cells_[&memory];
-    if (!cells) cells = std::make_unique<GlobalCells>(memory);
-    return *cells;
+    const auto [at, is_new] = cells_.try_emplace(&memory);
+    if (is_new) {
+        try {
+            at->second = std::make_unique<GlobalCells>(memory);
+        } catch (const std::runtime_error& error) {
+            std::fprintf(stderr, "CUDA emulator: races in global memory are not looked for: %s\n", error.what());
+        }
+    }
+    return at->second.get();
 }
 
 } // namespace cuda_emulator

@@ -2,8 +2,9 @@
 /// The checks of a launch: what Oclgrind sees of OpenCL kernels, for CUDA.
 ///
 /// - Accesses outside of what was allocated, or misaligned.
-/// - Uses of what was never written, at the load that read it. What is only loaded, as a piece too many that was fetched
-///   ahead, is no fault; nor is a copy of a structure with its padding.
+/// - Values that nobody wrote, where they decide on an address or come to global memory, at the load that read them. What
+///   is only loaded, as a piece too many that was fetched ahead, or only computed with, is no fault; nor is a copy of a
+///   structure with its padding.
 /// - Races (ordering.hpp says what is ordered): of two accesses by different threads, one writes, one is weak, and
 ///   neither knows of the other. Two that write the same value do not count, as in Oclgrind; with
 ///   CUDA_EMULATOR_UNIFORM_WRITES=1 they do.
@@ -32,8 +33,8 @@ public:
 
     Findings& findings() { return findings_; }
 
-    /// The records of a device's memory.
-    GlobalCells& cells(const Memory& memory);
+    /// The records of a device's memory; null, which is said once, where the process may not have so many addresses.
+    GlobalCells* cells(const Memory& memory);
 
 private:
     Findings findings_;

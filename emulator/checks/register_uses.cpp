@@ -1,6 +1,8 @@
 #include "checks/register_uses.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace cuda_emulator {
 
@@ -26,10 +28,13 @@ RegisterUses uses_of(const Instruction& instruction) {
     std::string_view operands = instruction.detail->text;
     operands.remove_prefix(std::min(operands.size(), operands.find_first_of(" \t")));
     const bool stores = opcode.starts_with("st.") || opcode.starts_with("red.");
-    uses.kind = opcode.starts_with("st.")     ? RegisterUses::Kind::store
-                : opcode.starts_with("mov.")  ? RegisterUses::Kind::copy
-                : opcode.starts_with("selp.") ? RegisterUses::Kind::select
-                                              : RegisterUses::Kind::other;
+    using Kind = RegisterUses::Kind;
+    const std::pair<std::string_view, Kind> kinds[] = {
+        {"st.", Kind::stores},  {"mov.", Kind::copies},    {"selp.", Kind::selects},        {"shfl.", Kind::shuffles},
+        {"setp.", Kind::decides}, {"vote.", Kind::decides}, {"match.", Kind::decides},      {"redux.", Kind::decides},
+        {"ld.", Kind::decides}, {"atom.", Kind::changes_memory}, {"red.", Kind::changes_memory}};
+    for (const auto& [word, kind] : kinds)
+        if (opcode.starts_with(word)) uses.kind = kind;
     std::size_t end = 0; // of what is written
     if (!stores && !opcode.starts_with("bra") && !opcode.starts_with("bar")) {
         const auto brace = operands.find('{'), comma = operands.find(',');

@@ -11,7 +11,7 @@ namespace cuda_emulator {
 
 struct RegisterUses {
     std::vector<std::string_view> writes, reads, addresses; ///< addresses: what stands in [], which is also in reads
-    enum class Kind { other, copy, select, store } kind = Kind::other; ///< mov, selp, st
+    enum class Kind { computes, copies, selects, stores, shuffles, changes_memory, decides } kind = Kind::computes;
 };
 
 RegisterUses uses_of(const Instruction& instruction);

@@ -22,13 +22,15 @@ constexpr auto op_dec = [](auto old, auto b) { return old == 0 || old > b ? b : 
 template <unsigned bytes> using Bits = std::conditional_t<bytes == 2, u16, std::conditional_t<bytes == 4, u32, u64>>;
 
 /// old = *at; *at = f(old): in one step.
-template <class T, class F> T update(std::byte* at, F f) {
+template <class T, class F> T update(Warp& warp, std::byte* at, F f) {
     using B = Bits<sizeof(T)>;
     B* const place = reinterpret_cast<B*>(at);
     B old = __atomic_load_n(place, __ATOMIC_RELAXED);
     while (true) {
         const B fresh = std::bit_cast<B>(static_cast<T>(f(std::bit_cast<T>(old))));
-        if (__atomic_compare_exchange_n(place, &old, fresh, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return std::bit_cast<T>(old);
+        if (!__atomic_compare_exchange_n(place, &old, fresh, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) continue;
+        if (fresh != old) warp.wrote();
+        return std::bit_cast<T>(old);
     }
 }
 
@@ -43,7 +45,7 @@ template <class F, class T, bool returns> void atomic(Warp& warp, const Instruct
     T seen{};
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
-        const T value = b[lane], old = update<T>(at.lane[lane], [=](T x) { return F{}(x, value); });
+        const T value = b[lane], old = update<T>(warp, at.lane[lane], [=](T x) { return F{}(x, value); });
         if (lane == first) seen = old;
         if constexpr (returns) warp.at<T>(instruction.operands[0])[lane] = old;
     }
@@ -59,7 +61,7 @@ template <class T> void compare_and_swap(Warp& warp, const Instruction& instruct
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         T expected = b[lane];
-        __atomic_compare_exchange_n(reinterpret_cast<T*>(at.lane[lane]), &expected, c[lane], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        if (__atomic_compare_exchange_n(reinterpret_cast<T*>(at.lane[lane]), &expected, c[lane], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) && expected != c[lane]) warp.wrote();
         d[lane] = expected;
     }
     if constexpr (sizeof(T) <= 8) warp.polled(instruction, at.lane[first], d[first]);
@@ -74,7 +76,7 @@ template <class T, unsigned N, bool returns> void add_elements(Warp& warp, const
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         for (unsigned i = 0; i < N; ++i) {
-            const T value = warp.at<T>(operand[1 + i])[lane], old = update<T>(at.lane[lane] + i * sizeof(T), [=](T x) { return x + value; });
+            const T value = warp.at<T>(operand[1 + i])[lane], old = update<T>(warp, at.lane[lane] + i * sizeof(T), [=](T x) { return x + value; });
             if constexpr (returns) warp.at<T>(instruction.operands[i])[lane] = old;
         }
     }
@@ -89,7 +91,7 @@ template <class N, bool returns> void add_narrow_pair(Warp& warp, const Instruct
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const u32 value = warp.at<u32>(operand[1])[lane];
-        const u32 old = update<u32>(at.lane[lane], [=](u32 x) { return u32{sum(x, value)} | u32{sum(x >> 16, value >> 16)} << 16; });
+        const u32 old = update<u32>(warp, at.lane[lane], [=](u32 x) { return u32{sum(x, value)} | u32{sum(x >> 16, value >> 16)} << 16; });
         if constexpr (returns) warp.at<u32>(instruction.operands[0])[lane] = old;
     }
 }

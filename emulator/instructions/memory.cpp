@@ -79,11 +79,14 @@ template <class T, class R, unsigned N> void load_parameter(Warp& warp, const In
     const u64* const base = warp.at<u64>(instruction.operands[N]);
     for (unsigned i = 0; i < N; ++i) {
         R* const d = warp.at<R>(instruction.operands[i]);
-        for_lanes(mask, [&](unsigned lane) {
+        const std::byte* const from = warp.owner().grid.arguments + instruction.immediate + i * sizeof(T);
+        const auto element = [=](unsigned lane) {
             T value;
-            std::memcpy(&value, warp.owner().grid.arguments + base[lane] + instruction.immediate + i * sizeof(T), sizeof(T));
-            d[lane] = static_cast<R>(value);
-        });
+            std::memcpy(&value, from + base[lane], sizeof(T));
+            return static_cast<R>(value);
+        };
+        if (instruction.operands[N].constant()) for_lanes(mask, [=, value = element(0)](unsigned lane) { d[lane] = value; });
+        else for_lanes(mask, [=](unsigned lane) { d[lane] = element(lane); });
     }
 }
 

@@ -10,38 +10,41 @@ namespace {
 
 enum ShuffleMode : u16 { up, down, butterfly, indexed };
 
+// Which lane a lane reads, and whether that is in its segment of the warp.
+template <ShuffleMode mode> bool source_of(unsigned lane, u32 b, u32 c, unsigned& source) {
+    const u32 shift = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+    const u32 first = lane & segment, last = first | (clamp & ~segment);
+    const s32 from = static_cast<s32>(mode == up ? lane - shift : mode == down ? lane + shift : mode == butterfly ? lane ^ shift : first | (shift & ~segment));
+    const bool in_range = mode == up ? from >= static_cast<s32>(last) : from <= static_cast<s32>(last);
+    source = in_range ? static_cast<unsigned>(from) : lane;
+    return in_range;
+}
+
 // operands: d, p, a, b, c, members
-void shfl(Warp& warp, const Instruction& instruction, Mask mask) {
+template <ShuffleMode mode> void shfl(Warp& warp, const Instruction& instruction, Mask mask) {
     const Operand* const operand = instruction.operands;
     const u32* const members = warp.at<u32>(operand[5]);
     if (!warp.meet(instruction, mask, members)) return;
     const u32 *const a = warp.at<u32>(operand[2]), *const b = warp.at<u32>(operand[3]), *const c = warp.at<u32>(operand[4]);
     u32 result[32];
-    Mask valid = 0;
-    for_lanes(mask, [&](unsigned lane) {
-        const u32 shift = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
-        const u32 first = lane & segment, last = first | (clamp & ~segment);
-        s32 from = 0;
-        bool in_range = false;
-        switch (instruction.modifiers) {
-        case up: from = static_cast<s32>(lane - shift), in_range = from >= static_cast<s32>(last); break;
-        case down: from = static_cast<s32>(lane + shift), in_range = from <= static_cast<s32>(last); break;
-        case butterfly: from = static_cast<s32>(lane ^ shift), in_range = from <= static_cast<s32>(last); break;
-        default: from = static_cast<s32>(first | (shift & ~segment)), in_range = from <= static_cast<s32>(last);
-        }
-        const unsigned source = in_range ? static_cast<unsigned>(from) : lane;
-        valid |= Mask{in_range} << lane;
-        result[lane] = a[source];
-        if (!(mask & members[lane] & 1u << source)) { // undefined: a value that shows
-            result[lane] = ~0u;
-            if (warp.observer()) warp.observer()->bad_shuffle(warp, lane, source, instruction);
-        }
-    });
+    unsigned source[32];
+    Mask valid = 0, everybody = mask;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        valid |= Mask{source_of<mode>(lane, b[lane], c[lane], source[lane])} << lane;
+        everybody &= members[lane];
+    }
+    for_lanes(mask, [&](unsigned lane) { result[lane] = a[source[lane]]; });
+    if (everybody != all_lanes)
+        for_lanes(mask, [&](unsigned lane) {
+            if (mask & members[lane] & 1u << source[lane]) return;
+            result[lane] = ~0u; // undefined: a value that shows
+            if (warp.observer()) warp.observer()->bad_shuffle(warp, lane, source[lane], instruction);
+        });
     u32* const d = warp.at<u32>(operand[0]);
     for_lanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
     if (!operand[1].exists()) return;
     Mask& p = warp.predicate(operand[1]);
-    p = (p & ~mask) | valid;
+    p = (p & ~mask) | (valid & mask);
 }
 
 enum Vote : u16 { all, any, uniform, ballot, inverted_vote = 4 };
@@ -115,8 +118,9 @@ void define_warp(InstructionSet& set) {
         if (decoder.at(0).second.empty()) decoder.add({});
         else decoder.out_second(decoder.at(0));
         for (std::size_t i = 1; i < 5; ++i) decoder.in(i, Type::b32);
-        decoder.instruction->modifiers = static_cast<u16>(mode);
-        decoder.instruction->execute = &shfl;
+        constexpr Handler modes[] = {&shfl<up>, &shfl<down>, &shfl<butterfly>, &shfl<indexed>};
+        if (mode < 0) decoder.unsupported();
+        decoder.instruction->execute = modes[mode];
     });
     set.define("vote", "9.7.13.8", [](Decoder& decoder) {
         decoder.take("sync");

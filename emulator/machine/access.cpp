@@ -69,6 +69,7 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
     what.addresses = addresses;
     if (observer() && !(space == Space::local && instruction.flags & Instruction::in_local)) observer()->access(*this, what);
     if (what.kind == AccessKind::prefetch) return;
+    if (what.kind == AccessKind::store) wrote();
 
     std::uint64_t low = ~std::uint64_t{0}, high = 0, ones = 0;
     for_lanes(mask, [&](unsigned lane) {

@@ -2,6 +2,18 @@
 #include <algorithm>
 
 namespace cuda_emulator {
+namespace {
+
+bool differs_between_blocks(Special special) {
+    switch (special) {
+    case Special::ctaid_x: case Special::ctaid_y: case Special::ctaid_z: case Special::smid: case Special::cluster_ctarank:
+    case Special::clusterid_x: case Special::clusterid_y: case Special::clusterid_z:
+    case Special::cluster_ctaid_x: case Special::cluster_ctaid_y: case Special::cluster_ctaid_z: return true;
+    default: return false;
+    }
+}
+
+} // namespace
 
 Block::Block(Grid& owner) : grid(owner) {
     const Kernel& kernel = *grid.launch.kernel;
@@ -21,6 +33,12 @@ Block::Block(Grid& owner) : grid(owner) {
         warps_.push_back(std::make_unique<Warp>(*this, i));
         views_.push_back(warps_.back().get());
         turns_.push_back(i);
+        Warp& warp = *warps_.back();
+        warp.registers_ = registers_.get() + i * register_bytes_;
+        warp.constants_ = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(kernel.constants.data()));
+        warp.local_ = locals_.get() + i * local_bytes_;
+        for (const auto& [special, place] : kernel.specials)
+            for (unsigned lane = 0; lane < 32; ++lane) warp.at<std::uint32_t>({place})[lane] = this->special(special, i, lane);
     }
     for (Barrier& barrier : barriers) {
         barrier.waiting.resize(warps);
@@ -42,14 +60,12 @@ void Block::begin(std::uint64_t number, Cluster* of) {
     std::memset(locals_.get(), 0xff, warps * local_bytes_);
     for (unsigned i = 0; i < warps; ++i) {
         Warp& warp = *warps_[i];
-        warp.registers_ = registers_.get() + i * register_bytes_;
-        warp.constants_ = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(launch.kernel->constants.data()));
-        warp.local_ = locals_.get() + i * local_bytes_;
         const unsigned count = std::min(32u, threads - 32 * i);
         warp.begin(count == 32 ? all_lanes : (Mask{1} << count) - 1);
-        for (const auto& [special, place] : launch.kernel->specials)
-            for (unsigned lane = 0; lane < 32; ++lane) warp.at<std::uint32_t>({place})[lane] = this->special(special, i, lane);
     }
+    for (const auto& [special, place] : launch.kernel->specials)
+        if (differs_between_blocks(special))
+            for (const auto& warp : warps_) std::fill_n(warp->at<std::uint32_t>({place}), 32, this->special(special, 0, 0));
 }
 
 void Block::started() {

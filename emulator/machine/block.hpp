@@ -20,7 +20,9 @@ struct Grid {
     std::atomic<std::uint64_t> progress{0}; ///< grows as long as anything but polling happens
     std::atomic<std::uint64_t> instructions{0};
     std::atomic<bool> failed{false};
-    std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write
+    std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write, so no wait counts as a deadlock
+    /// For each host thread: 1 + the progress at which it has polled in vain for long; 0 at work; ~0 has no blocks.
+    std::vector<std::atomic<std::uint64_t>> stuck_at;
 };
 
 /// A barrier of a block (PTX ISA 9.7.13.1).

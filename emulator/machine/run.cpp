@@ -1,4 +1,5 @@
 #include "machine/block.hpp"
+#include "machine/helpers.hpp"
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -51,7 +52,8 @@ private:
 class Worker {
 public:
     Worker(Grid& grid, const BlockOrder& order, std::atomic<std::uint64_t>& next, std::uint64_t units, unsigned number, unsigned workers)
-        : grid_(grid), order_(order), next_(next), units_(units), random_(static_cast<unsigned>((grid.launch.seed + 1) * 7919 + number)) {
+        : grid_(grid), order_(order), next_(next), units_(units), stuck_at_(grid.stuck_at[number]), random_(static_cast<unsigned>((grid.launch.seed + 1) * 7919 + number)) {
+        stuck_at_ = 0;
         const std::uint64_t size = grid.launch.cluster.count();
         limit_ = std::max<std::uint64_t>(1, grid.launch.resident_blocks / size / workers);
         if (grid.launch.cooperative) { // all at once, and each has its worker
@@ -61,9 +63,11 @@ public:
             for (int i = 0; i < 4 && begin_next();) ++i;
     }
 
+    ~Worker() { stuck_at_ = ~std::uint64_t{0}; }
+
     void work() {
-        std::uint64_t seen = grid_.progress.load();
-        unsigned idle = 0;
+        std::uint64_t seen = 0;
+        unsigned in_vain = 0, idle = 0; // rounds without any progress anywhere; rounds without any here
         while (!grid_.failed.load(std::memory_order_relaxed)) {
             if (resident_.empty() && !begin_next()) return;
             bool ran = false;
@@ -74,22 +78,32 @@ public:
                 spare_.push_back(std::move(cluster));
                 return true;
             });
-            if (ran) {
-                idle = 0;
+            // Otherwise all wait: for a block that has not begun, for another host thread's blocks, or for the host.
+            if (ran || (resident_.size() < limit_ && begin_next())) {
+                in_vain = idle = 0;
+                stuck_at_ = 0;
                 continue;
             }
-            // All wait for a block that has not begun, for another host thread's blocks, or for the host.
-            if (resident_.size() < limit_ && begin_next()) continue;
-            const std::uint64_t now = grid_.progress.load();
-            if (now != seen || grid_.waits_for_host.exchange(false)) idle = 0;
+            const std::uint64_t now = grid_.progress;
+            in_vain = now == seen && !grid_.waits_for_host ? in_vain + 1 : 0;
             seen = now;
-            if (++idle > 20000) resident_.front()->blocks.front()->deadlock();
-            if (idle > 4) std::this_thread::yield();
+            if (in_vain > patience) {
+                stuck_at_ = now + 1;
+                if (all_stuck(now)) resident_.front()->blocks.front()->deadlock();
+            }
+            if (++idle > 4) std::this_thread::yield();
             if (idle > 2000) std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
 
 private:
+    static constexpr unsigned patience = 100;
+
+    // Every host thread has polled in vain since the last progress.
+    bool all_stuck(std::uint64_t progress) const {
+        return std::ranges::all_of(grid_.stuck_at, [&](const auto& at) { return at == ~std::uint64_t{0} || at == progress + 1; });
+    }
+
     static bool left_of(const Cluster& cluster) {
         return std::ranges::any_of(cluster.blocks, [](const auto& block) { return block->exited < block->threads; });
     }
@@ -139,6 +153,7 @@ private:
     const BlockOrder& order_;
     std::atomic<std::uint64_t>& next_;
     std::uint64_t units_, limit_;
+    std::atomic<std::uint64_t>& stuck_at_;
     std::minstd_rand random_;
     std::vector<std::unique_ptr<Cluster>> resident_, spare_;
 };
@@ -171,7 +186,7 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
         }
         ~Place() { memory.free(at); }
     };
-    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"), workspace(memory, 8, MemoryKind::pinned, "workspace");
+    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"), workspace(memory, 8, MemoryKind::device, "workspace");
     std::memcpy(arguments.at, launch.arguments.data(), launch.arguments.size());
     grid.arguments = arguments.at;
     const std::uint32_t words[2] = {8, 0};
@@ -184,6 +199,9 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
     std::atomic<std::uint64_t> next{0};
     const unsigned host = launch.host_threads ? launch.host_threads : std::max(1u, std::thread::hardware_concurrency());
     const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(host, units));
+    // In a cooperative launch each host thread has blocks, also one that has not begun.
+    grid.stuck_at = std::vector<std::atomic<std::uint64_t>>(workers);
+    for (auto& at : grid.stuck_at) at = launch.cooperative ? 0 : ~std::uint64_t{0};
     std::exception_ptr failure;
     std::mutex mutex;
     const auto work = [&](unsigned number) {
@@ -195,11 +213,11 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
             grid.failed = true;
         }
     };
-    {
+    if (launch.cooperative) { // every worker has blocks of its own, so none may come late
         std::vector<std::jthread> threads;
         for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work, i);
         work(0);
-    }
+    } else run_with_helpers(workers, work);
     if (observer) observer->launch_ends();
     if (failure) std::rethrow_exception(failure);
     return {grid.instructions};

@@ -1,6 +1,7 @@
 #include "machine/warp.hpp"
 #include "machine/block.hpp"
 #include <algorithm>
+#include <utility>
 
 namespace cuda_emulator {
 
@@ -95,6 +96,7 @@ Warp::Slice Warp::run(std::uint64_t quantum) {
         active_ = group.lanes;
         called_off_ = group.called_off;
         run_group(meeting_place, quantum);
+        if (std::exchange(wrote_, false)) owner_.grid.progress.fetch_add(1, std::memory_order_relaxed);
         if (executed > launch().instruction_limit && active_)
             fault(Fault::Kind::endless, "runs for more than " + std::to_string(launch().instruction_limit) + " instructions: an endless loop?",
                   kernel().instructions[pc_ ? pc_ - 1 : 0], static_cast<unsigned>(std::countr_zero(active_)));

@@ -69,6 +69,7 @@ public:
     /// A load or an atomic saw this; seeing the same again and again makes the lanes let others go first.
     void polled(const Instruction& instruction, const void* address, std::uint64_t value);
     void sleep() { sleep_ = true; }
+    void wrote() { wrote_ = true; } ///< memory changed, which others may wait for
     Mask living() const { return lanes & ~exited; }
     const std::vector<Group>& groups() const { return groups_; }
 
@@ -123,7 +124,7 @@ private:
     std::uint32_t pc_ = 0;  ///< of the running group: of the next instruction
     Mask active_ = 0;       ///< the running group
     bool stop_ = false;     ///< the running group changed
-    bool sleep_ = false;
+    bool sleep_ = false, wrote_ = false;
     bool called_off_ = false;
     struct { const Instruction* at; const void* address; std::uint64_t value; unsigned count; } poll_{};
     Allocation near_; ///< the allocation accessed last

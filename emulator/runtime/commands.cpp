@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "host_access.hpp"
 #include "options.hpp"
 
 namespace cuda_emulator {
@@ -89,7 +90,8 @@ bool Schedule::is_done(const CommandPtr& command) {
 }
 
 void Schedule::finish(const CommandPtr& command) {
-    if (!command) return;
+    if (is_done(command)) return;
+    const DeviceMemoryOpen open;
     Pending& all = pending();
     std::unique_lock lock(all.mutex);
     ++all.calls;

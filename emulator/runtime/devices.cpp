@@ -92,20 +92,23 @@ std::optional<int> attribute(const cudaDeviceProp& p, cudaDeviceAttr which) {
 
 } // namespace
 
-/// A device of compute capability 9.0 with few multiprocessors, so that grids that fill it are small.
+/// A device with few multiprocessors, so that grids that fill it are small. Its compute capability is that of the
+/// newest PTX here, 8.0 to 9.0: a program that was compiled for less would hold kernels that are empty for a newer
+/// device.
 Device::Device(int number) : index(number) {
     cudaDeviceProp& p = properties;
     std::strcpy(p.name, "CUDA emulator");
     std::memcpy(p.uuid.bytes, "CUDA emulator  ", 15);
     p.uuid.bytes[15] = static_cast<char>(number);
-    p.major = 9;
-    p.minor = 0;
+    const int ptx = newest_ptx(90), capability = ptx == 0 ? 90 : std::max(ptx, 80);
+    p.major = capability / 10;
+    p.minor = capability % 10;
     p.multiProcessorCount = 4;
     p.totalGlobalMem = memory_bytes();
     p.totalConstMem = 64 * kib;
     p.sharedMemPerBlock = 48 * kib;
-    p.sharedMemPerBlockOptin = 227 * kib;
-    p.sharedMemPerMultiprocessor = 228 * kib;
+    p.sharedMemPerMultiprocessor = capability == 90 ? 228 * kib : capability == 80 ? 164 * kib : 100 * kib;
+    p.sharedMemPerBlockOptin = p.sharedMemPerMultiprocessor - kib;
     p.reservedSharedMemPerBlock = kib;
     p.regsPerBlock = p.regsPerMultiprocessor = 64 * kib;
     p.warpSize = 32;
@@ -124,7 +127,8 @@ Device::Device(int number) : index(number) {
     p.l2CacheSize = 1024 * kib;
     p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
     p.globalL1CacheSupported = p.localL1CacheSupported = p.managedMemory = p.cooperativeLaunch = 1;
-    p.memoryPoolsSupported = p.hostRegisterSupported = p.clusterLaunch = 1;
+    p.memoryPoolsSupported = p.hostRegisterSupported = 1;
+    p.clusterLaunch = capability >= 90;
     p.asyncEngineCount = 2;
     p.pciBusID = number + 1;
     p.hostNumaId = -1;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "host_access.hpp"
 #include "runtime.hpp"
 
 namespace cuda_emulator {
@@ -134,8 +135,9 @@ void* allocate(Device& on, std::size_t bytes, MemoryKind kind, unsigned flags) {
     const bool here = kind != MemoryKind::pinned;
     if (here && bytes > on.properties.totalGlobalMem - std::min(on.used.load(), on.properties.totalGlobalMem))
         fail(cudaErrorMemoryAllocation);
-    void* const address = memory().allocate(bytes, kind);
+    void* const address = memory().allocate(bytes, kind, {}, page_bytes);
     require(address != nullptr, cudaErrorMemoryAllocation);
+    if (kind == MemoryKind::device && !has_managed_variables()) close_to_host(address, bytes);
     if (here) on.used += bytes;
     Owners& all = owners();
     const std::lock_guard lock(all.mutex);
@@ -155,6 +157,7 @@ void release(void* address, bool on_host) {
         all.of.erase(found);
     }
     if (!on_host) device_at(owner.device).used -= owner.bytes;
+    open_to_host(address);
     memory().free(address);
 }
 
@@ -543,5 +546,17 @@ cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLoc
     return call([] {});
 }
 #endif
+
+// A texture can be made and given to a kernel. What reads it, tex, is refused by its name.
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* made, const cudaResourceDesc* memory_of,
+                                    const cudaTextureDesc*, const cudaResourceViewDesc*) {
+    return call([&] {
+        require(made && memory_of);
+        *made = reinterpret_cast<cudaTextureObject_t>(new cudaResourceDesc(*memory_of));
+    });
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
+    return call([&] { delete reinterpret_cast<cudaResourceDesc*>(texture); });
+}
 
 } // extern "C"

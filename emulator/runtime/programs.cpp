@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "fat_binary.hpp"
+#include "host_access.hpp"
 #include "runtime.hpp"
 
 namespace cuda_emulator {
@@ -25,6 +26,8 @@ struct HostVariable {
 struct Registry {
     std::unordered_map<const void*, Function*> functions; // by the address of the host function
     std::set<const void*> handles;
+    std::atomic<bool> has_managed = false;
+    std::vector<const void*> wrappers;                       // of all programs
     std::unordered_map<const void*, HostVariable> variables; // by the address of the shadow on the host
 };
 
@@ -48,6 +51,7 @@ Module& module_of(Program& program, Device& device) {
                 ": compile it with nvcc -arch=compute_80, or add -gencode arch=compute_80,code=compute_80");
             fail(cudaErrorNoKernelImageForDevice);
         }
+        const DeviceMemoryOpen open; // variables may lie in the rest of a page
         module = std::make_unique<Module>(image->text(), memory());
     } catch (const PtxError&) {
         throw;
@@ -59,6 +63,21 @@ Module& module_of(Program& program, Device& device) {
 }
 
 } // namespace
+
+int newest_ptx(int most) {
+    const std::lock_guard lock(state());
+    int newest = 0;
+    for (const void* const wrapper : registry().wrappers) {
+        try {
+            for (const PtxImage& image : read_fat_binary(wrapper).ptx)
+                if (image.capability <= most) newest = std::max(newest, image.capability);
+        } catch (const std::runtime_error&) { // whoever needs it hears of that
+        }
+    }
+    return newest;
+}
+
+bool has_managed_variables() { return registry().has_managed; }
 
 Function& function_of(const void* symbol) {
     const std::lock_guard lock(state());
@@ -96,6 +115,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper) {
     auto* const program = new Program;
     program->wrapper = wrapper;
+    const std::lock_guard lock(state());
+    registry().wrappers.push_back(wrapper);
     return reinterpret_cast<void**>(program);
 }
 
@@ -128,6 +149,7 @@ void __cudaRegisterManagedVar(void** handle, void** host, char*, const char* nam
     const std::lock_guard lock(state());
     registry().variables[host] = {program, name};
     program->managed.emplace_back(name, host);
+    registry().has_managed = true;
 }
 
 /// Before the first use of a managed variable on the host, in every function that has one.

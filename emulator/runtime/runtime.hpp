@@ -159,6 +159,10 @@ Function& function_of(const void* symbol);
 /// The kernel, decoded. @throws Failure, PtxError
 const Kernel& kernel_of(const Function& function, Device& device);
 int ptx_target(const Function& function, Device& device);
+/// The newest PTX up to a capability that the process holds; 0 when it holds none.
+int newest_ptx(int most);
+/// Whether the program has __managed__ variables. They lie among the others, and the host reads and writes them.
+bool has_managed_variables();
 struct SymbolView {
     void* address;
     std::size_t size;

@@ -151,6 +151,16 @@ TEST_CASE("a grid whose blocks wait for more than can be resident is a deadlock"
     CHECK(fault_of(program, {300}, {1}, program.array<unsigned>(1)).kind == Fault::Kind::deadlock);
 }
 
+TEST_CASE("a cooperative launch finds a word to count in, and a block that never counts there is a deadlock") {
+    // As grid.sync() does: %envreg1 and %envreg2 hold the address of two words, of which the second is its own.
+    const bool all = GENERATE(true, false);
+    PtxProgram program(std::string("mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1}; mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 3;\n") + (all ? "" : "@%p1 exit;") +
+                       "red.global.add.u32 [%rd1+4], 1; WAIT: ld.acquire.gpu.u32 %r4, [%rd1+4]; setp.ne.u32 %p2, %r4, 20; @%p2 bra WAIT;");
+    program.launch.cooperative = true;
+    if (all) CHECK_NOTHROW(program.run({20}, {1}, program.array<unsigned>(1)));
+    else CHECK(fault_of(program, {20}, {1}, program.array<unsigned>(1)).kind == Fault::Kind::deadlock);
+}
+
 TEST_CASE("bar.sync with a number of threads holds these alone") {
     // Warps 0 and 1 meet at barrier 1; warp 2 does not come.
     PtxProgram program(own_element + R"(

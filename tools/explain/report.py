@@ -206,7 +206,8 @@ def ladder_row(one):
 
 
 def ladder(all_explained):
-    text = ["".join(f"{name:<{width}}" if n == 0 else f"{name:>{width}}" for n, (name, width) in enumerate(LADDER))]
+    names = [name.replace("local", all_explained[0].words["local"]) for name, _ in LADDER]
+    text = ["".join(f"{name:<{width}}" if n == 0 else f"{name:>{width}}" for n, (name, (_, width)) in enumerate(zip(names, LADDER)))]
     for one in all_explained:
         text.append("".join(f"{cell:<{width}}" if n == 0 else f"{cell:>{width}}"
                             for n, (cell, (_, width)) in enumerate(zip(ladder_row(one), LADDER))))
