@@ -196,7 +196,7 @@ def copy_tree(root: Path, source: Path, target: Path) -> None:
 def folder_for(root: Path, name: str) -> Path:
     """The folder of a hand-out: new, and outside the folders that are copied into it: that copy would never end."""
     path = new_folder(name)
-    for copied in ("cmake", "common", "labs"):
+    for copied in ("cmake", "common", "emulator", "labs"):
         if Path(os.path.realpath(path)).is_relative_to((root / copied).resolve()):
             raise Fault(f"{path} lies in {copied}/, which is copied into the hand-out: name a folder elsewhere")
     return path
@@ -211,6 +211,8 @@ def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
     target.mkdir(parents=True, exist_ok=True)
     copy_tree(root, root / "cmake", target / "cmake")
     copy_tree(root, root / "common", target / "common")
+    copy_tree(root, root / "emulator", target / "emulator")
+    shutil.rmtree(target / "emulator/tests")
     for name in ("LICENSE", ".clang-format"):
         if (root / name).is_file():
             shutil.copy(root / name, target / name)
