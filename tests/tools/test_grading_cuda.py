@@ -1,4 +1,4 @@
-"""Submissions in CUDA: how they are built, and how their kernels are counted. What needs a GPU is in tampering/*.cu."""
+"""Submissions in CUDA: how they are built, how their kernels are counted, and what the emulator finds in them."""
 
 import dataclasses
 import hashlib
@@ -16,7 +16,7 @@ from grading_support import BUILD, PROGRAMS, ROOT, files_of, sandbox, saxpy, wit
 from grading import cuda, judge as judging, launches, report
 from grading.exercises import load
 from grading.judge import (CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
-                           NOT_ITS_KERNELS, PASSED, TIMED_OUT, TOO_FEW, Judge, is_clean, read_log)
+                           NOT_ITS_KERNELS, PASSED, REACHES, TIMED_OUT, TOO_FEW, Judge, read_log)
 from grading.launches import LIBRARY, Counter
 from grading.sandbox import Sandbox, best
 
@@ -80,14 +80,15 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
     assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
 
     def output_of(program):
-        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
-                               environment={}, gpu=True)
+        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program, emulator],
+                               environment={"LD_LIBRARY_PATH": str(emulator.parent), "GPULAB_EMULATOR": "never"}, gpu=True)
         printed = worker.communicate(timeout=60)[1].decode()
         assert worker.returncode == 0, printed
         return printed.splitlines()[0]
 
-    whole = output_of(programs.whole)
-    assert whole == "launched 0 found 1" or re.fullmatch("launched [1-9][0-9]* found 0", whole), whole  # or no GPU
+    emulator = sandbox.installed(next((BUILD / "emulator").glob("libcudart.so.*")))
+    assert output_of(programs.whole) == "launched 0 found 1", "with launches"
+    assert "stderr" in programs.reaches, "what could write to the emulator's output"
     assert output_of(programs.without_kernels) == "launched 0 found 0", "without launches"
     cuda.rung_without_kernels(BUILD, lab, part, sandbox.base / "rung")
     assert subprocess.run([sandbox.base / "rung"], stdin=subprocess.DEVNULL, check=False).returncode == 0, \
@@ -136,7 +137,7 @@ def test_the_kernels_of_a_rung_are_counted_and_its_answers_are_wrong_without_the
     part = exercise.parts["cuda"]
     if saxpy.why_not(part):
         pytest.skip(saxpy.why_not(part))
-    if not (PROGRAMS / LIBRARY).is_file():
+    if not saxpy.emulated and not (PROGRAMS / LIBRARY).is_file():
         pytest.skip("built without CUPTI")
     [result] = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
     [trial] = saxpy.trials.values()
@@ -286,49 +287,52 @@ def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(
     assert "Launches were not counted: CUPTI" in report.page(pretended.lab, [one], 1, []), "the page does not say it"
 
 
-SANITIZER = """#!/usr/bin/python3
-# Behaves as compute-sanitizer: --tool TOOL ... --log-file FILE PROGRAM. It writes its log when the program has ended.
-import re, subprocess, sys
-tool, log, program = sys.argv[2], sys.argv[-2], sys.argv[-1]
-code = subprocess.run([program]).returncode
-found = (re.findall("hazards = ([0-9]+)", open(program).read()) or [0])[0]
-printed = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
-open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {printed}\\n")
-sys.exit(code)
-"""
+RUNG_LINE = "if (i < n) c[i] = k * a[i] + b[i];"
+WRITES_TWICE = "if (i < n) c[i] = k * a[i] + b[i]; if (i + 1 < n && c[i + 1] == 7) c[i] = k * a[i] + b[i];"
+HOST = "constexpr unsigned threads = 256;"
 
 
-def test_what_compute_sanitizer_says_counts_and_what_the_program_puts_in_place_of_its_log_does_not(scratch, monkeypatch):
-    pretended = Pretended(scratch, monkeypatch, "none")
-    tool = scratch / "compute-sanitizer"
-    tool.write_text(SANITIZER)
-    tool.chmod(0o755)
-    monkeypatch.setattr(judging.shutil, "which", lambda name, path=None: str(tool) if name == "compute-sanitizer" else None)
-    monkeypatch.setattr(judging, "OF_TOOLS", 4)
-    wanted = with_tests(pretended.exercise, lambda one: one.check == "races" and not one.visible)
+@pytest.mark.parametrize("check, old, new, outcome, told", [
+    ("races", RUNG_LINE, RUNG_LINE, PASSED, ""),
+    ("races", RUNG_LINE, "if (i <= n) c[i] = k * a[i] + b[i];", FAILED, "Invalid read of size 4"),
+    ("races", RUNG_LINE, WRITES_TWICE, FAILED, "of group 0 writes c[0] at line 20|thread 1 of block 0 writes"),
+    ("races", RUNG_LINE, "if (i < n) c[i] = k * a[i];", FAILED, judging.WRONG_UNDER_TOOL),
+    ("races", RUNG_LINE, "for (; n > 0;) ++n; " + RUNG_LINE, FAILED, ""),
+    ("races", HOST, HOST + " for (volatile int i = 0; p.size() > 0; i = i + 1) {}", TIMED_OUT, "no answer in time|used up its CPU time"),
+    ("cost", RUNG_LINE, RUNG_LINE, PASSED, ""),
+    ("cost", "const std::size_t i = ", "const std::size_t j = ", FAILED, 'requests of 8 sectors each where 4 would do'),
+    ("cost", RUNG_LINE, "if (i < n) c[i] = 0;", FAILED, "wrong"),
+    ("speed", RUNG_LINE, RUNG_LINE, PASSED, "1.00 times the work of the rung"),
+    ("values", HOST, HOST + ' setenv("CUDA_EMULATOR_CHECK", "off", 1);', FAILED, REACHES + ": setenv"),
+    ("races", HOST, HOST + ' long r; asm volatile("syscall" : "=a"(r) : "a"(3), "D"(2) : "rcx", "r11", "memory");', FAILED,
+     REACHES + ": a system call"),
+    ("races", HOST, HOST + ' std::ofstream("/proc/self/fd/2") << 1;', FAILED, REACHES),
+])
+def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_opencl(saxpy, check, old, new, outcome, told):
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["cuda"]
+    if saxpy.why_not(part) or not saxpy.emulated:
+        pytest.skip(saxpy.why_not(part) or "CUDA has a GPU here")
+    saxpy.case_seconds = 2  # times the patience with the emulator
+    first = next(one for one in exercise.tests if one.check == check)
+    text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.files[0])
+    assert old in text
+    text = text.replace(old, new)
+    if "size_t j" in new:
+        text = text.replace(RUNG_LINE, "const std::size_t i = j / 256 * 256 + j % 8 * 32 + j % 256 / 8; " + RUNG_LINE)
+    [result] = saxpy.judge(with_tests(exercise, lambda one: one.name == first.name), part, {part.files[0]: text.encode()}, 0)
+    assert result.outcome == outcome and re.search(told if "|" in told else re.escape(told), result.message), result
 
-    def result(at_end="", rung=""):
-        return pretended.result(pretended.worker(True, at_end=at_end), pretended.worker(False),
-                                pretended.worker(True, at_end=rung), wanted=wanted)
 
-    try:
-        assert result() == (PASSED, 0.5, ""), "a program in which it finds nothing"
-        assert result("time.sleep(1)") == (PASSED, 0.5, ""), "one that ends a second later"
-        assert result("time.sleep(60)")[:2] == (TIMED_OUT, 0), "one that does not end"
-        assert result("hazards = 10")[:2] == (FAILED, 0), "10 hazards"
-        assert result(rung="hazards = 1")[:2] == (NOT_GRADED, 0), "where it finds something in the rung"
-        log = "open(f'/proc/{os.getppid()}/cmdline', 'rb').read().split(b'\\0')[-3]"  # what the tool was called with
-        folder_there = f"os.mkdir({log})"
-        assert result(folder_there)[0] == CRASHED, "a folder in place of the log"
-    finally:
-        pretended.sandbox.close()
-    for tool, findings, clean in (
-            ("memcheck", "ERROR SUMMARY: 0 errors", True), ("memcheck", "ERROR SUMMARY: 10 errors", False), ("memcheck", "", False),
-            ("memcheck", "ERROR SUMMARY: 1 error\nERROR SUMMARY: 0 errors", False),
-            *(("racecheck", f"RACECHECK SUMMARY: {count} hazard{'s' * (count != 1)} displayed (0 errors, 0 warnings)", count == 0)
-              for count in (0, 1, 10, 100))):
-        assert is_clean(["compute-sanitizer", "--tool", tool], findings) == clean, findings
-    assert is_clean(["oclgrind"], ""), "nothing in the log of oclgrind"
+def test_host_code_that_could_disturb_the_emulator_is_told_by_its_symbols():
+    honest = "_Znwm U\nmemcpy U\ncudaMalloc U\nsqrtf U\nprintf U\n_ZN6saxpy5twiceEv T 0 4\natexit U\n"
+    assert cuda.reached(honest) == ""
+    for line in ("write U", "dup2 U", "environ U", "stderr U", "pthread_create U", "mprotect U", "dlsym U", "fputs T 0 4",
+                 "_Znwm T 0 4", "getenv W 0 4", "_ZNSt14basic_ofstreamIcE4openEv U", "_ZN6gpulab9file_textEv U"):
+        assert line.split()[0] in cuda.reached(honest + line), line
+
+
+def test_what_a_program_puts_in_place_of_the_log_of_a_tool_is_not_read(scratch):
     (scratch / "secret").write_text("the seed")
     (scratch / "link").symlink_to(scratch / "secret")
     os.mkfifo(scratch / "pipe")

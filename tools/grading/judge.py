@@ -643,7 +643,7 @@ class Run:
         if not counts:
             return Trial(needs, "GPU Labs was built without CUPTI", in_place)
         seen = len(kernels) == len(cases) and all(n for n, need in zip(kernels, needs) if need)
-        return Trial(needs, why or ("" if seen else "CUPTI does not see the kernels of the rung"), in_place)
+        return Trial(needs, why or ("" if seen else f"{'the emulator' if self.emulated else 'CUPTI'} does not see the kernels of the rung"), in_place)
 
     def numbers(self, case: dict[str, Any], whole: bytes, without: bytes) -> list[tuple[int, bool]]:
         """Places of numbers in an answer, and whether another answer has about the same number there. Zeros do not count.
