@@ -523,7 +523,7 @@ class Run:
         """The answers to the cases, and a result if the worker did not answer all."""
         answers: list[bytes] = []
         messages = self.made(cases, "cases")  # the judge's time is not the submission's
-        most = self.judge.test_seconds * self.patience
+        most = max(self.judge.test_seconds * self.patience, self.seconds)
         end = clock.now() + most
         try:
             for message in messages:
