@@ -66,7 +66,8 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             if why := judge.why_look(part, files, results):
                 look.append(f"{exercise.name}: {why}")
         warnings |= {one.message for one in results if one.message.startswith(NOT_COUNTED)}
-        exercises[exercise.name] = {"backend": part.backend, "score": round(sum(one.score for one in results), 2),
+        exercises[exercise.name] = {"backend": part.backend, "device": judge.device(part),
+                                    "score": round(sum(one.score for one in results), 2),
                                     "points": exercise.points, "tests": [one.as_dict() for one in results]}
     return {"name": submission.name, "score": round(sum(one["score"] for one in exercises.values()), 2),
             "max_score": judge.lab.points, "seconds": round(time.perf_counter() - begin, 1), "notes": notes,
@@ -470,7 +471,7 @@ class Grading:
             if self.judge.worker_program(part).is_file():
                 self.judge.sandbox.installed(self.judge.worker_program(part))
         if any(test.check == "cost" for exercise in self.lab.exercises for test in exercise.tests):
-            _ = self.judge.plugin  # built before there are threads
+            _ = self.judge.plugin, self.judge.emulator  # before there are threads
         expected = len(set(self.done) | set(submissions))
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = {pool.submit(self.grade, name, paths): name for name, paths in sorted(submissions.items())}

@@ -224,6 +224,10 @@ class Judge:
         """Whether CUDA has no GPU here."""
         return bool(self.devices["cuda"]["names"][:1] == ["CUDA emulator"])
 
+    def device(self, part: Part) -> str:
+        """The device, where it is none of the machine's."""
+        return "CUDA emulator" if part.backend == "cuda" and self.emulated else ""
+
     @cached_property
     def emulator(self) -> Path | None:
         """The emulator's library, in a folder that every user can read. None: it has not been built."""

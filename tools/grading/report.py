@@ -125,7 +125,8 @@ def feedback(lab: Lab, result: dict[str, Any]) -> str:
         lines += ["Your submission:", "", *(f"- {markdown(shortened(note))}" for note in result["notes"]), ""]
     for exercise, tests in itertools.groupby(entries(lab, result), key=lambda entry: entry[0]):
         one = result["exercises"][exercise.name]
-        lines += [f"## {exercise.title} ({one['backend']}): {one['score']:g} of {exercise.points:g}", ""]
+        where = ", ".join(filter(None, (one["backend"], one.get("device"))))
+        lines += [f"## {exercise.title} ({where}): {one['score']:g} of {exercise.points:g}", ""]
         for _, _, test, outcome in tests:
             words, message, hints = told(test, outcome)
             block = "\n" in message.strip()

@@ -122,9 +122,9 @@ def knows(root: Path, target: str) -> bool:
     return ran.returncode == 0
 
 
-def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
+def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str, device: str = "") -> None:
     score = sum(one.score for one in results)
-    print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title}"
+    print(f"{painted(state)}  {exercise.name} in {part.backend}{device and f', {device}'}: {exercise.title}"
           f" ({score:g} of {sum(test.points for test in exercise.tests):g} points in these tests)")
     if more:
         print(textwrap.indent(more, "    "))
@@ -178,7 +178,7 @@ def test(root: Path, names: list[str]) -> bool:
                     state, results, more = test_part(root, judges[lab.name], exercise, part)
                 seen.setdefault(exercise.name, []).append(state)
                 best_of_parts = max(best_of_parts, sum(one.score for one in results))
-                show(exercise, part, state, results, more)
+                show(exercise, part, state, results, more, judges[lab.name].device(part) if results else "")
                 if step := what_to_do(lab, exercise, part, state):
                     print(f"    {step}", flush=True)
             points += best_of_parts
