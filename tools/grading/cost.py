@@ -120,12 +120,15 @@ def amount(one: report.Explained, name: str) -> float:
     """How much of one of COUNTS a run has."""
     count = COUNTS[name]
     lines = [line for line in one.lines if has(line, count)]
-    total, requests = (float(sum(line.counts[unit] for line in lines)) for unit in (count.unit, "requests"))
+    total = float(sum(line.counts[count.unit] for line in lines))
     if name == "lanes":
-        return sum(line.counts["lanes"] for line in lines) / max(1, WARP * requests)
+        return sum(line.counts["lanes"] for line in lines) / max(1, WARP * total)
     if name == "barriers":
         return float(one.sums["barriers"])
-    return SECTOR * total if name.startswith("bytes_") else total / max(1, requests) if name == "passes" else total
+    if name == "passes":  # where ptxas makes one load of several, each of them counts as a request
+        return total / max(1, sum(site["requests"] * site.get("joined", 1) for launch in one.launches for site in launch["sites"]
+                                  if site["kind"] != "branch" and site["space"] == "local"))
+    return SECTOR * total if name.startswith("bytes_") else total
 
 
 def worst_line(one: report.Explained, name: str) -> report.Line | None:
