@@ -308,12 +308,12 @@ HOST = "constexpr unsigned threads = 256;"
      REACHES + ": a system call"),
     ("races", HOST, HOST + ' std::ofstream("/proc/self/fd/2") << 1;', FAILED, REACHES),
 ])
-def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_opencl(saxpy, check, old, new, outcome, told):
+def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_opencl(saxpy, monkeypatch, check, old, new, outcome, told):
     exercise = saxpy.lab.exercises[0]
     part = exercise.parts["cuda"]
     if saxpy.why_not(part) or not saxpy.emulated:
         pytest.skip(saxpy.why_not(part) or "CUDA has a GPU here")
-    saxpy.case_seconds = 2  # times the patience with the emulator
+    monkeypatch.setattr(judging, "OF_EMULATOR", judging.Limits(cpu_seconds=10))
     first = next(one for one in exercise.tests if one.check == check)
     text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.files[0])
     assert old in text

@@ -147,7 +147,7 @@ class Sandbox:
         processes = limits.processes + 4 * (os.cpu_count() or 1)
         if not self.as_root:
             processes += threads_of(os.geteuid())
-        wrapped = ["prlimit", f"--cpu={limits.cpu_seconds}", f"--nproc={processes}", f"--fsize={limits.file_bytes}",
+        wrapped = ["prlimit", f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 2}", f"--nproc={processes}", f"--fsize={limits.file_bytes}",
                    "--core=0", f"--nofile={512 if gpu else limits.files}"]
         if not gpu:  # CUDA reserves addresses for the memory of all GPUs
             wrapped.append(f"--as={limits.memory_bytes}")

@@ -38,7 +38,7 @@ SUBMISSION {
 }
 
 // computes_on_the_cpu: most 0; outcome failed; tests values, no access outside the arrays, as fast as the rung
-// There is no kernel, and compute-sanitizer finds nothing.
+// There is no kernel in which a tool could find something.
 SUBMISSION { on_the_cpu(p, c); }
 
 // forges_the_count: most 0; outcome failed; tests values
