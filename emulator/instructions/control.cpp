@@ -120,7 +120,7 @@ void define_control(InstructionSet& set) {
     });
     set.define("nanosleep", "9.7.19.2", [](Decoder& decoder) { // others go first
         decoder.in(0, decoder.take_type());
-        decoder.instruction->execute = [](Warp& warp, const Instruction&, Mask) { warp.sleep(); };
+        decoder.instruction->execute = [](Warp& warp, const Instruction&, Mask) { warp.pause(); };
     });
 }
 

@@ -56,6 +56,7 @@ template <class T, int which> void read_clock(Warp& warp, const Instruction& ins
     const u64 value = which == 0 ? warp.executed : which == 1 ? nanoseconds() : which == 2 ? nanoseconds() >> 32 : which == 3 ? warp.executed >> 32 : warp.launch().grid_id;
     T* const d = warp.at<T>(instruction.operands[0]);
     for_lanes(mask, [=](unsigned lane) { d[lane] = static_cast<T>(value); });
+    warp.wrote(); // who waits for a time waits for nobody
 }
 
 Handler clock_of(std::string_view name, Type type) {

@@ -22,7 +22,7 @@ struct Grid {
     std::atomic<bool> failed{false};
     std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write, so no wait counts as a deadlock
     /// For each host thread: 1 + the progress at which it has polled in vain for long; 0 at work; ~0 has no blocks.
-    std::vector<std::atomic<std::uint64_t>> stuck_at;
+    std::vector<std::atomic<std::uint64_t>> stuck_at{};
 };
 
 /// A barrier of a block (PTX ISA 9.7.13.1).

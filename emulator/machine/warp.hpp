@@ -69,6 +69,11 @@ public:
     /// A load or an atomic saw this; seeing the same again and again makes the lanes let others go first.
     void polled(const Instruction& instruction, const void* address, std::uint64_t value);
     void sleep() { sleep_ = true; }
+    /// nanosleep: others go first. Without polling it is a pause, after which the lanes go on by themselves.
+    void pause() {
+        sleep_ = true;
+        if (!poll_.count) wrote_ = true;
+    }
     void wrote() { wrote_ = true; } ///< memory changed, which others may wait for
     Mask living() const { return lanes & ~exited; }
     const std::vector<Group>& groups() const { return groups_; }

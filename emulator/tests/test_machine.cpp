@@ -210,6 +210,16 @@ TEST_CASE("threads that wait at different barriers are a deadlock") {
     CHECK_THAT(fault.what(), ContainsSubstring("bar.sync 0") && ContainsSubstring("bar.sync 1"));
 }
 
+TEST_CASE("threads that pause, or wait for a time, are no deadlock") {
+    PtxProgram program(R"(
+mov.u32 %r1, 0; PAUSE: nanosleep.u32 100; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 3000; @%p1 bra PAUSE;
+mov.u64 %rd1, %globaltimer; TIME: nanosleep.u32 100; mov.u64 %rd2, %globaltimer; sub.u64 %rd2, %rd2, %rd1; setp.lt.u64 %p1, %rd2, 2000000; @%p1 bra TIME;
+st.global.u32 [%a0], %r1;)");
+    const auto* out = program.array<unsigned>(1);
+    program.run({1}, {32}, out);
+    CHECK(out[0] == 3000);
+}
+
 TEST_CASE("an endless loop ends at the limit of instructions") {
     PtxProgram program("LOOP: add.u32 %r1, %r1, 1; bra LOOP;");
     program.launch.instruction_limit = 100000;
