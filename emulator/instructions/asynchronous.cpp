@@ -15,12 +15,20 @@ void copy(Warp& warp, const Instruction& instruction, Mask mask) {
     u64 to[32]{}, from[32]{};
     u32 sizes[32];
     for_lanes(mask, [&](unsigned lane) {
-        to[lane] = (instruction.modifiers & 4 ? u64{warp.at<u32>(instruction.operands[0])[lane]} : warp.at<u64>(instruction.operands[0])[lane]) + static_cast<u64>(instruction.immediate);
-        from[lane] = warp.at<u64>(instruction.operands[1])[lane] + static_cast<u64>(s64{static_cast<s32>(instruction.target)});
+        to[lane] = (instruction.modifiers & 4 ? u64{warp.at<u32>(instruction.operands[0])[lane]}
+                                              : warp.at<u64>(instruction.operands[0])[lane]) +
+                   static_cast<u64>(instruction.immediate);
+        from[lane] =
+            warp.at<u64>(instruction.operands[1])[lane] + static_cast<u64>(s64{static_cast<s32>(instruction.target)});
         sizes[lane] = bytes;
         if (instruction.modifiers & with_size) sizes[lane] = warp.at<u32>(instruction.operands[2])[lane];
-        if (instruction.modifiers & with_predicate && warp.predicate(instruction.operands[2]) >> lane & 1) sizes[lane] = 0;
-        if (sizes[lane] > bytes) warp.fault(Fault::Kind::illegal_address, "copies " + std::to_string(sizes[lane]) + " bytes where " + std::to_string(bytes) + " have place", instruction, lane);
+        if (instruction.modifiers & with_predicate && warp.predicate(instruction.operands[2]) >> lane & 1)
+            sizes[lane] = 0;
+        if (sizes[lane] > bytes)
+            warp.fault(Fault::Kind::illegal_address,
+                       "copies " + std::to_string(sizes[lane]) + " bytes where " + std::to_string(bytes) +
+                           " have place",
+                       instruction, lane);
     });
     MemoryModifiers how;
     Warp::Pointers source, destination;
@@ -39,7 +47,8 @@ void copy(Warp& warp, const Instruction& instruction, Mask mask) {
     how.space = Space::shared;
     warp.resolve(instruction, mask, to, how.access(AccessKind::async_copy, bytes, instruction), false, destination);
     for_lanes(mask, [&](unsigned lane) {
-        Warp::Copy copy{destination.lane[lane], {}, static_cast<u8>(bytes), static_cast<u8>(lane), warp.copy_groups[lane]};
+        Warp::Copy copy{
+            destination.lane[lane], {}, static_cast<u8>(bytes), static_cast<u8>(lane), warp.copy_groups[lane]};
         if (sizes[lane]) std::memcpy(copy.data.data(), source.lane[lane], sizes[lane]); // the rest is zeros
         warp.copies.push_back(copy);
     });
@@ -60,7 +69,8 @@ void arrive(Warp& warp, const Instruction& instruction, Mask mask, auto has_to) 
 
 // All but the latest N groups.
 void wait_group(Warp& warp, const Instruction& instruction, Mask mask) {
-    arrive(warp, instruction, mask, [&](const Warp::Copy& copy) { return copy.group + instruction.immediate < warp.copy_groups[copy.lane]; });
+    arrive(warp, instruction, mask,
+           [&](const Warp::Copy& copy) { return copy.group + instruction.immediate < warp.copy_groups[copy.lane]; });
 }
 
 void wait_all(Warp& warp, const Instruction& instruction, Mask mask) {
@@ -103,7 +113,8 @@ void decode_cp(Decoder& decoder) {
     if (decoder.has(3)) {
         const Argument& size = decoder.at(3);
         const Symbol symbol = size.kind == Argument::Kind::name ? decoder.symbol(size.text) : Symbol{};
-        const bool predicate = symbol.kind == Symbol::Kind::reg && symbol.type == Type::pred, policy = symbol.type == Type::b64;
+        const bool predicate = symbol.kind == Symbol::Kind::reg && symbol.type == Type::pred,
+                   policy = symbol.type == Type::b64;
         if (predicate) decoder.in(3, Type::pred), how |= with_predicate;
         else if (!policy || size.kind == Argument::Kind::number) decoder.in(3, Type::b32), how |= with_size;
     }

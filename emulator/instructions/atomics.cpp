@@ -3,8 +3,8 @@
 #include <atomic>
 #include <limits>
 
-// PTX ISA 9.7.13.5 atom, 9.7.13.7 red. Blocks run on several host threads, so these are atomic on the host; the lanes of
-// a warp go one after the other, the lowest first.
+// PTX ISA 9.7.13.5 atom, 9.7.13.7 red. Blocks run on several host threads, so these are atomic on the host; the lanes
+// of a warp go one after the other, the lowest first.
 
 namespace cuda_emulator {
 namespace {
@@ -39,7 +39,9 @@ template <class F, class T, bool returns> void atomic(Warp& warp, const Instruct
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + returns;
     Warp::Pointers at;
-    warp.resolve(instruction, mask, operand[0], how.access(returns ? AccessKind::atomic : AccessKind::reduction, sizeof(T), instruction), how.generic, at);
+    warp.resolve(instruction, mask, operand[0],
+                 how.access(returns ? AccessKind::atomic : AccessKind::reduction, sizeof(T), instruction), how.generic,
+                 at);
     const T* const b = warp.at<T>(operand[1]);
     const auto first = static_cast<unsigned>(std::countr_zero(mask));
     T seen{};
@@ -55,13 +57,18 @@ template <class F, class T, bool returns> void atomic(Warp& warp, const Instruct
 template <class T> void compare_and_swap(Warp& warp, const Instruction& instruction, Mask mask) {
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     Warp::Pointers at;
-    warp.resolve(instruction, mask, instruction.operands[1], how.access(AccessKind::atomic, sizeof(T), instruction), how.generic, at);
-    T *const d = warp.at<T>(instruction.operands[0]), *const b = warp.at<T>(instruction.operands[2]), *const c = warp.at<T>(instruction.operands[3]);
+    warp.resolve(instruction, mask, instruction.operands[1], how.access(AccessKind::atomic, sizeof(T), instruction),
+                 how.generic, at);
+    T *const d = warp.at<T>(instruction.operands[0]), *const b = warp.at<T>(instruction.operands[2]),
+             *const c = warp.at<T>(instruction.operands[3]);
     const auto first = static_cast<unsigned>(std::countr_zero(mask));
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         T expected = b[lane];
-        if (__atomic_compare_exchange_n(reinterpret_cast<T*>(at.lane[lane]), &expected, c[lane], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) && expected != c[lane]) warp.wrote();
+        if (__atomic_compare_exchange_n(reinterpret_cast<T*>(at.lane[lane]), &expected, c[lane], false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+            expected != c[lane])
+            warp.wrote();
         d[lane] = expected;
     }
     if constexpr (sizeof(T) <= 8) warp.polled(instruction, at.lane[first], d[first]);
@@ -72,11 +79,14 @@ template <class T, unsigned N, bool returns> void add_elements(Warp& warp, const
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + (returns ? N : 0);
     Warp::Pointers at;
-    warp.resolve(instruction, mask, operand[0], how.access(returns ? AccessKind::atomic : AccessKind::reduction, N * sizeof(T), instruction), how.generic, at);
+    warp.resolve(instruction, mask, operand[0],
+                 how.access(returns ? AccessKind::atomic : AccessKind::reduction, N * sizeof(T), instruction),
+                 how.generic, at);
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         for (unsigned i = 0; i < N; ++i) {
-            const T value = warp.at<T>(operand[1 + i])[lane], old = update<T>(warp, at.lane[lane] + i * sizeof(T), [=](T x) { return x + value; });
+            const T value = warp.at<T>(operand[1 + i])[lane],
+                    old = update<T>(warp, at.lane[lane] + i * sizeof(T), [=](T x) { return x + value; });
             if constexpr (returns) warp.at<T>(instruction.operands[i])[lane] = old;
         }
     }
@@ -86,18 +96,24 @@ template <class N, bool returns> void add_narrow_pair(Warp& warp, const Instruct
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + returns;
     Warp::Pointers at;
-    warp.resolve(instruction, mask, operand[0], how.access(returns ? AccessKind::atomic : AccessKind::reduction, 4, instruction), how.generic, at);
-    const auto sum = [](u32 a, u32 b) { return N::of(add_to_odd(N{static_cast<u16>(a)}.value(), N{static_cast<u16>(b)}.value())).bits; };
+    warp.resolve(instruction, mask, operand[0],
+                 how.access(returns ? AccessKind::atomic : AccessKind::reduction, 4, instruction), how.generic, at);
+    const auto sum = [](u32 a, u32 b) {
+        return N::of(add_to_odd(N{static_cast<u16>(a)}.value(), N{static_cast<u16>(b)}.value())).bits;
+    };
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const u32 value = warp.at<u32>(operand[1])[lane];
-        const u32 old = update<u32>(warp, at.lane[lane], [=](u32 x) { return u32{sum(x, value)} | u32{sum(x >> 16, value >> 16)} << 16; });
+        const u32 old = update<u32>(warp, at.lane[lane],
+                                    [=](u32 x) { return u32{sum(x, value)} | u32{sum(x >> 16, value >> 16)} << 16; });
         if constexpr (returns) warp.at<u32>(instruction.operands[0])[lane] = old;
     }
 }
 
 template <class... T, class F> void pick(Decoder& decoder, Type type, bool returns, F) {
-    (void)((holds<T>(type) ? (decoder.instruction->execute = returns ? &atomic<F, T, true> : &atomic<F, T, false>, true) : false) || ...);
+    (void)((holds<T>(type) ? (decoder.instruction->execute = returns ? &atomic<F, T, true> : &atomic<F, T, false>, true)
+                           : false) ||
+           ...);
 }
 
 void decode_atomic(Decoder& decoder, bool returns) {
@@ -129,24 +145,29 @@ void decode_atomic(Decoder& decoder, bool returns) {
         else instruction.execute = returns ? &add_elements<float, 4, true> : &add_elements<float, 4, false>;
         return;
     }
-    if (type == Type::f16x2 && op == 0) instruction.execute = returns ? &add_narrow_pair<Half, true> : &add_narrow_pair<Half, false>;
-    else if (type == Type::bf16x2 && op == 0) instruction.execute = returns ? &add_narrow_pair<Bfloat, true> : &add_narrow_pair<Bfloat, false>;
+    if (type == Type::f16x2 && op == 0)
+        instruction.execute = returns ? &add_narrow_pair<Half, true> : &add_narrow_pair<Half, false>;
+    else if (type == Type::bf16x2 && op == 0)
+        instruction.execute = returns ? &add_narrow_pair<Bfloat, true> : &add_narrow_pair<Bfloat, false>;
     else switch (op) {
-    case 0: return pick<u32, s32, u64, s64, float, double>(decoder, type, returns, op_add);
-    case 1: return pick<u32, s32, u64, s64>(decoder, type, returns, op_min);
-    case 2: return pick<u32, s32, u64, s64>(decoder, type, returns, op_max);
-    case 3: return pick<u32, u64>(decoder, type, returns, op_and);
-    case 4: return pick<u32, u64>(decoder, type, returns, op_or);
-    case 5: return pick<u32, u64>(decoder, type, returns, op_xor);
-    case 6: return pick<u32, s32, u64, s64>(decoder, type, returns, op_exch);
-    case 7: return pick<u32>(decoder, type, returns, op_inc);
-    case 8: return pick<u32>(decoder, type, returns, op_dec);
-    case 9:
-        if (!returns) decoder.unsupported();
-        instruction.execute = size_of(type) == 2 ? &compare_and_swap<u16> : size_of(type) == 4 ? &compare_and_swap<u32> : size_of(type) == 8 ? &compare_and_swap<u64> : nullptr;
-        return;
-    default: decoder.unsupported();
-    }
+        case 0: return pick<u32, s32, u64, s64, float, double>(decoder, type, returns, op_add);
+        case 1: return pick<u32, s32, u64, s64>(decoder, type, returns, op_min);
+        case 2: return pick<u32, s32, u64, s64>(decoder, type, returns, op_max);
+        case 3: return pick<u32, u64>(decoder, type, returns, op_and);
+        case 4: return pick<u32, u64>(decoder, type, returns, op_or);
+        case 5: return pick<u32, u64>(decoder, type, returns, op_xor);
+        case 6: return pick<u32, s32, u64, s64>(decoder, type, returns, op_exch);
+        case 7: return pick<u32>(decoder, type, returns, op_inc);
+        case 8: return pick<u32>(decoder, type, returns, op_dec);
+        case 9:
+            if (!returns) decoder.unsupported();
+            instruction.execute = size_of(type) == 2   ? &compare_and_swap<u16>
+                                  : size_of(type) == 4 ? &compare_and_swap<u32>
+                                  : size_of(type) == 8 ? &compare_and_swap<u64>
+                                                       : nullptr;
+            return;
+        default: decoder.unsupported();
+        }
 }
 
 } // namespace

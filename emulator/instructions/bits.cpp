@@ -21,13 +21,21 @@ template <class F> void decode_logic(Decoder& decoder, F f) {
 }
 
 // shl, shr: more than the width shifts everything out.
-template <class T> constexpr auto shift_left = [](T a, u32 b) { return static_cast<T>(b < 8 * sizeof(T) ? a << b : 0); };
-template <class T> constexpr auto shift_right = [](T a, u32 b) { return static_cast<T>(b < 8 * sizeof(T) ? a >> b : a < 0 ? -1 : 0); };
+template <class T>
+constexpr auto shift_left = [](T a, u32 b) { return static_cast<T>(b < 8 * sizeof(T) ? a << b : 0); };
+template <class T>
+constexpr auto shift_right = [](T a, u32 b) {
+    return static_cast<T>(b < 8 * sizeof(T) ? a >> b : a < 0 ? -1 : 0);
+};
 
 void decode_shift(Decoder& decoder, bool left) {
     const Type type = decoder.take_type();
     const auto pick = [&]<class... T>() {
-        (void)((holds<T>(type) ? (left ? own_types<T, T, u32>(decoder, type, {type, Type::u32}, shift_left<T>) : own_types<T, T, u32>(decoder, type, {type, Type::u32}, shift_right<T>), true) : false) || ...);
+        (void)((holds<T>(type) ? (left ? own_types<T, T, u32>(decoder, type, {type, Type::u32}, shift_left<T>)
+                                       : own_types<T, T, u32>(decoder, type, {type, Type::u32}, shift_right<T>),
+                                  true)
+                               : false) ||
+               ...);
     };
     pick.template operator()<u16, s16, u32, s32, u64, s64>();
 }
@@ -39,7 +47,9 @@ template <class T> u32 highest(T a) {
     return bits ? 8 * sizeof(T) - 1 - static_cast<u32>(std::countl_zero(bits)) : ~0u;
 }
 template <class T> constexpr auto find = [](T a) { return highest(a); };
-template <class T> constexpr auto find_shift = [](T a) { return highest(a) == ~0u ? ~0u : static_cast<u32>(8 * sizeof(T) - 1) - highest(a); };
+template <class T>
+constexpr auto find_shift =
+    [](T a) { return highest(a) == ~0u ? ~0u : static_cast<u32>(8 * sizeof(T) - 1) - highest(a); };
 
 template <class T> T reversed(T a) {
     T result = 0;
@@ -48,7 +58,8 @@ template <class T> T reversed(T a) {
 }
 
 // bfe: `length` bits from `position`, filled up with the highest of them if the type is signed.
-template <class T> constexpr auto extract = [](T a, u32 position, u32 length) -> T {
+template <class T>
+constexpr auto extract = [](T a, u32 position, u32 length) -> T {
     constexpr unsigned width = 8 * sizeof(T);
     position &= 0xff;
     length &= 0xff;
@@ -65,7 +76,8 @@ template <class T> constexpr auto extract = [](T a, u32 position, u32 length) ->
 };
 
 // bfi: `length` bits of a into b at `position`.
-template <class T> constexpr auto insert = [](T a, T b, u32 position, u32 length) -> T {
+template <class T>
+constexpr auto insert = [](T a, T b, u32 position, u32 length) -> T {
     constexpr unsigned width = 8 * sizeof(T);
     position &= 0xff;
     length &= 0xff;
@@ -81,35 +93,40 @@ u32 pick_byte(u32 a, u32 b, u32 selector) {
     return selector & 8 ? (byte & 0x80 ? 0xff : 0) : byte;
 }
 u32 permuted(u32 a, u32 b, u32 c) {
-    return pick_byte(a, b, c) | pick_byte(a, b, c >> 4) << 8 | pick_byte(a, b, c >> 8) << 16 | pick_byte(a, b, c >> 12) << 24;
+    return pick_byte(a, b, c) | pick_byte(a, b, c >> 4) << 8 | pick_byte(a, b, c >> 8) << 16 |
+           pick_byte(a, b, c >> 12) << 24;
 }
 u32 selectors(int mode, u32 c) { // the modes of prmt, as the selectors that they stand for
     c &= 3;
     switch (mode) {
-    case 0: return 0x3210 + 0x1111 * c;                             // f4e
+    case 0: return 0x3210 + 0x1111 * c;                                   // f4e
     case 1: return std::array<u32, 4>{0x5670, 0x6701, 0x7012, 0x0123}[c]; // b4e
-    case 2: return 0x1111 * c;                                      // rc8
+    case 2: return 0x1111 * c;                                            // rc8
     case 3: return std::array<u32, 4>{0x3210, 0x3211, 0x3222, 0x3333}[c]; // ecl
     case 4: return std::array<u32, 4>{0x0000, 0x1110, 0x2210, 0x3210}[c]; // ecr
-    default: return c & 1 ? 0x3232 : 0x1010;                        // rc16
+    default: return c & 1 ? 0x3232 : 0x1010;                              // rc16
     }
 }
-template <int mode> constexpr auto permute = [](u32 a, u32 b, u32 c) { return permuted(a, b, mode < 0 ? c : selectors(mode, c)); };
+template <int mode>
+constexpr auto permute = [](u32 a, u32 b, u32 c) { return permuted(a, b, mode < 0 ? c : selectors(mode, c)); };
 
 // lop3: bit i of the result is the bit of the table that a, b and c number.
 void lop3(Warp& warp, const Instruction& instruction, Mask mask) {
     u32* const d = warp.at<u32>(instruction.operands[0]);
-    const u32 *const a = warp.at<u32>(instruction.operands[1]), *const b = warp.at<u32>(instruction.operands[2]), *const c = warp.at<u32>(instruction.operands[3]);
+    const u32 *const a = warp.at<u32>(instruction.operands[1]), *const b = warp.at<u32>(instruction.operands[2]),
+                     *const c = warp.at<u32>(instruction.operands[3]);
     u32 term[8];
     for (unsigned i = 0; i < 8; ++i) term[i] = instruction.immediate >> i & 1 ? ~0u : 0;
     for_lanes(mask, [=](unsigned lane) {
         const u32 x = a[lane], y = b[lane], z = c[lane];
-        d[lane] = (~x & ~y & ~z & term[0]) | (~x & ~y & z & term[1]) | (~x & y & ~z & term[2]) | (~x & y & z & term[3]) |
-                  (x & ~y & ~z & term[4]) | (x & ~y & z & term[5]) | (x & y & ~z & term[6]) | (x & y & z & term[7]);
+        d[lane] = (~x & ~y & ~z & term[0]) | (~x & ~y & z & term[1]) | (~x & y & ~z & term[2]) |
+                  (~x & y & z & term[3]) | (x & ~y & ~z & term[4]) | (x & ~y & z & term[5]) | (x & y & ~z & term[6]) |
+                  (x & y & z & term[7]);
     });
 }
 
-template <bool left, bool wrap> constexpr auto funnel = [](u32 a, u32 b, u32 c) {
+template <bool left, bool wrap>
+constexpr auto funnel = [](u32 a, u32 b, u32 c) {
     const u32 n = wrap ? c & 31 : std::min(c, 32u);
     const u64 both = u64{b} << 32 | a;
     return static_cast<u32>(left ? both << n >> 32 : both >> n);
@@ -139,7 +156,9 @@ void define_bits(InstructionSet& set) {
         decoder.in(1, type);
         decoder.instruction->execute = &predicates<decltype([](Mask a, Mask) { return ~a; })>;
     });
-    set.define("cnot", "9.7.8.5", [](Decoder& decoder) { same_type<u16, u32, u64>(decoder, decoder.take_type(), [](auto a) { return a == 0; }); });
+    set.define("cnot", "9.7.8.5", [](Decoder& decoder) {
+        same_type<u16, u32, u64>(decoder, decoder.take_type(), [](auto a) { return a == 0; });
+    });
     set.define("lop3", "9.7.8.6", [](Decoder& decoder) {
         const Type type = decoder.take_type();
         decoder.out(0, type);
@@ -166,38 +185,56 @@ void define_bits(InstructionSet& set) {
     });
     set.define("clz", "9.7.1.15", [](Decoder& decoder) {
         const Type type = decoder.take_type();
-        if (size_of(type) == 8) own_types<u32, u64>(decoder, Type::u32, {type}, [](u64 a) { return std::countl_zero(a); });
+        if (size_of(type) == 8)
+            own_types<u32, u64>(decoder, Type::u32, {type}, [](u64 a) { return std::countl_zero(a); });
         else own_types<u32, u32>(decoder, Type::u32, {type}, [](u32 a) { return std::countl_zero(a); });
     });
     set.define("bfind", "9.7.1.16", [](Decoder& decoder) {
         const bool shift = decoder.take("shiftamt");
         const Type type = decoder.take_type();
         const auto pick = [&]<class... T>() {
-            (void)((holds<T>(type) ? (shift ? own_types<u32, T>(decoder, Type::u32, {type}, find_shift<T>) : own_types<u32, T>(decoder, Type::u32, {type}, find<T>), true) : false) || ...);
+            (void)((holds<T>(type) ? (shift ? own_types<u32, T>(decoder, Type::u32, {type}, find_shift<T>)
+                                            : own_types<u32, T>(decoder, Type::u32, {type}, find<T>),
+                                      true)
+                                   : false) ||
+                   ...);
         };
         pick.template operator()<u32, s32, u64, s64>();
     });
     set.define("fns", "9.7.1.17", [](Decoder& decoder) {
-        own_types<u32, u32, u32, s32>(decoder, decoder.take_type(), {Type::b32, Type::b32, Type::s32}, [](u32 a, u32 b, s32 c) { return find_nth(a, b, c); });
+        own_types<u32, u32, u32, s32>(decoder, decoder.take_type(), {Type::b32, Type::b32, Type::s32},
+                                      [](u32 a, u32 b, s32 c) { return find_nth(a, b, c); });
     });
-    set.define("brev", "9.7.1.18", [](Decoder& decoder) { same_type<u32, u64>(decoder, decoder.take_type(), [](auto a) { return reversed(a); }); });
+    set.define("brev", "9.7.1.18", [](Decoder& decoder) {
+        same_type<u32, u64>(decoder, decoder.take_type(), [](auto a) { return reversed(a); });
+    });
     set.define("bfe", "9.7.1.19", [](Decoder& decoder) {
         const Type type = decoder.take_type();
         const auto pick = [&]<class... T>() {
-            (void)((holds<T>(type) ? (own_types<T, T, u32, u32>(decoder, type, {type, Type::u32, Type::u32}, extract<T>), true) : false) || ...);
+            (void)((holds<T>(type)
+                        ? (own_types<T, T, u32, u32>(decoder, type, {type, Type::u32, Type::u32}, extract<T>), true)
+                        : false) ||
+                   ...);
         };
         pick.template operator()<u32, s32, u64, s64>();
     });
     set.define("bfi", "9.7.1.20", [](Decoder& decoder) {
         const Type type = decoder.take_type();
-        if (size_of(type) == 8) own_types<u64, u64, u64, u32, u32>(decoder, type, {type, type, Type::u32, Type::u32}, insert<u64>);
+        if (size_of(type) == 8)
+            own_types<u64, u64, u64, u32, u32>(decoder, type, {type, type, Type::u32, Type::u32}, insert<u64>);
         else own_types<u32, u32, u32, u32, u32>(decoder, type, {type, type, Type::u32, Type::u32}, insert<u32>);
     });
     set.define("bmsk", "9.7.1.22", [](Decoder& decoder) { // `length` ones from `position`
         const bool wrap = decoder.take_one({"clamp", "wrap"}) == 1;
         const Type type = decoder.take_type();
-        if (wrap) own_types<u32, u32, u32>(decoder, type, {Type::u32, Type::u32}, [](u32 a, u32 b) { return static_cast<u32>(((u64{1} << (b & 31)) - 1) << (a & 31)); });
-        else own_types<u32, u32, u32>(decoder, type, {Type::u32, Type::u32}, [](u32 a, u32 b) { return a >= 32 ? 0 : static_cast<u32>(((u64{1} << std::min(b, 32u)) - 1) << a); });
+        if (wrap)
+            own_types<u32, u32, u32>(decoder, type, {Type::u32, Type::u32}, [](u32 a, u32 b) {
+                return static_cast<u32>(((u64{1} << (b & 31)) - 1) << (a & 31));
+            });
+        else
+            own_types<u32, u32, u32>(decoder, type, {Type::u32, Type::u32}, [](u32 a, u32 b) {
+                return a >= 32 ? 0 : static_cast<u32>(((u64{1} << std::min(b, 32u)) - 1) << a);
+            });
     });
     set.define("prmt", "9.7.9.7", [](Decoder& decoder) {
         decoder.take_type();

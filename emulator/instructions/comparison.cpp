@@ -10,19 +10,26 @@ namespace {
 template <class T> T value_of(T x) { return x; }
 double value_of(Half x) { return x.value(); }
 double value_of(Bfloat x) { return x.value(); }
-struct FlushedFloat { float x; };
+struct FlushedFloat {
+    float x;
+};
 float value_of(FlushedFloat x) { return flushed(x.x); }
 
-// The comparisons, numbered as decode_comparison lists them. A comparison with NaN is false; its unordered twin (…u) is then true.
+// The comparisons, numbered as decode_comparison lists them. A comparison with NaN is false; its unordered twin (…u) is
+// then true.
 template <int which, class T> bool compares(T a, T b) {
     const bool ordered = a == a && b == b;
     switch (which) {
     case 0: return a == b;
     case 1: return ordered && a != b;
-    case 2: case 6: return a < b;
-    case 3: case 7: return a <= b;
-    case 4: case 8: return a > b;
-    case 5: case 9: return a >= b;
+    case 2:
+    case 6: return a < b;
+    case 3:
+    case 7: return a <= b;
+    case 4:
+    case 8: return a > b;
+    case 5:
+    case 9: return a >= b;
     case 10: return !ordered || a == b;
     case 11: return a != b;
     case 12: return !(a >= b);
@@ -38,7 +45,8 @@ template <int which, class T> bool compares(T a, T b) {
 template <int which, class T> Mask compare(Warp& warp, const Instruction& instruction) {
     const T *const a = warp.at<T>(instruction.operands[2]), *const b = warp.at<T>(instruction.operands[3]);
     Mask result = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) result |= Mask{compares<which>(value_of(a[lane]), value_of(b[lane]))} << lane;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        result |= Mask{compares<which>(value_of(a[lane]), value_of(b[lane]))} << lane;
     return result;
 }
 
@@ -80,7 +88,8 @@ template <class T, int... which> Handler pick(int comparison, bool to_predicate,
 }
 
 void decode_comparison(Decoder& decoder, bool to_predicate) {
-    const int comparison = decoder.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
+    const int comparison = decoder.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu",
+                                             "ltu", "leu", "gtu", "geu", "num", "nan"});
     if (comparison < 0) decoder.unsupported();
     const int combination = decoder.take_one({"and", "or", "xor"}) + 1;
     const bool ftz = decoder.take("ftz");
@@ -92,15 +101,21 @@ void decode_comparison(Decoder& decoder, bool to_predicate) {
     decoder.in(1, type);
     decoder.in(2, type);
     if (combination) decoder.in(3, Type::pred);
-    decoder.instruction->modifiers = static_cast<u16>(combination | (combination && decoder.at(3).inverted ? inverted_c : 0));
+    decoder.instruction->modifiers =
+        static_cast<u16>(combination | (combination && decoder.at(3).inverted ? inverted_c : 0));
     decoder.instruction->immediate = result == Type::f32 ? 0x3f800000 : 0xffffffff;
-    const auto use = [&]<class T>() { decoder.instruction->execute = pick<T>(comparison, to_predicate, std::make_integer_sequence<int, 18>{}); };
+    const auto use = [&]<class T>() {
+        decoder.instruction->execute = pick<T>(comparison, to_predicate, std::make_integer_sequence<int, 18>{});
+    };
     switch (type) {
-    case Type::u16: case Type::b16: return use.template operator()<u16>();
+    case Type::u16:
+    case Type::b16: return use.template operator()<u16>();
     case Type::s16: return use.template operator()<s16>();
-    case Type::u32: case Type::b32: return use.template operator()<u32>();
+    case Type::u32:
+    case Type::b32: return use.template operator()<u32>();
     case Type::s32: return use.template operator()<s32>();
-    case Type::u64: case Type::b64: return use.template operator()<u64>();
+    case Type::u64:
+    case Type::b64: return use.template operator()<u64>();
     case Type::s64: return use.template operator()<s64>();
     case Type::f32: return ftz ? use.template operator()<FlushedFloat>() : use.template operator()<float>();
     case Type::f64: return use.template operator()<double>();
@@ -142,8 +157,14 @@ void define_comparison(InstructionSet& set) {
         const Type type = decoder.take_type(), condition = decoder.take_type();
         if (ftz) decoder.unsupported(".ftz");
         bind(decoder, type, {type, type, condition});
-        if (condition == Type::f32) decoder.instruction->execute = size_of(type) == 8 ? &slct<u64, float> : size_of(type) == 4 ? &slct<u32, float> : &slct<u16, float>;
-        else decoder.instruction->execute = size_of(type) == 8 ? &slct<u64, s32> : size_of(type) == 4 ? &slct<u32, s32> : &slct<u16, s32>;
+        if (condition == Type::f32)
+            decoder.instruction->execute = size_of(type) == 8   ? &slct<u64, float>
+                                           : size_of(type) == 4 ? &slct<u32, float>
+                                                                : &slct<u16, float>;
+        else
+            decoder.instruction->execute = size_of(type) == 8   ? &slct<u64, s32>
+                                           : size_of(type) == 4 ? &slct<u32, s32>
+                                                                : &slct<u16, s32>;
     });
 }
 

@@ -15,21 +15,26 @@ void call(Warp& warp, const Instruction& instruction, Mask mask) {
     warp.branch(instruction, mask, instruction.target);
 }
 
-void return_from(Warp& warp, const Instruction& instruction, Mask mask) { warp.scatter(mask, warp.at<u32>(instruction.operands[0])); }
+void return_from(Warp& warp, const Instruction& instruction, Mask mask) {
+    warp.scatter(mask, warp.at<u32>(instruction.operands[0]));
+}
 
 void exit(Warp& warp, const Instruction&, Mask mask) { warp.exit(mask); }
 
 // A parameter between caller and function: bytes of local memory. operands: from, to (both as constants).
 void copy_local(Warp& warp, const Instruction& instruction, Mask mask) {
     const u64 from = warp.at<u64>(instruction.operands[0])[0], to = warp.at<u64>(instruction.operands[1])[0];
-    for_lanes(mask, [&](unsigned lane) { std::memcpy(warp.local(lane) + to, warp.local(lane) + from, static_cast<std::size_t>(instruction.immediate)); });
+    for_lanes(mask, [&](unsigned lane) {
+        std::memcpy(warp.local(lane) + to, warp.local(lane) + from, static_cast<std::size_t>(instruction.immediate));
+    });
 }
 
 void brx(Warp& warp, const Instruction& instruction, Mask mask) {
     const u32* const index = warp.at<u32>(instruction.operands[0]);
     u32 targets[32];
     for_lanes(mask, [&](unsigned lane) {
-        if (index[lane] >= static_cast<u64>(instruction.immediate)) warp.fault(Fault::Kind::trap, "jumps outside its table", instruction, lane);
+        if (index[lane] >= static_cast<u64>(instruction.immediate))
+            warp.fault(Fault::Kind::trap, "jumps outside its table", instruction, lane);
         targets[lane] = instruction.operands[1 + index[lane]].code;
     });
     warp.scatter(mask, targets);
@@ -58,9 +63,13 @@ void decode_call(Decoder& decoder) {
         return;
     }
     FunctionCode* const function = decoder.kernel->function(name);
-    if (!function) decoder.unsupported(arguments[at].text.starts_with('%') ? "a call through a pointer" : "the module does not define " + name);
-    if (given.size() != function->parameters.size() || results.size() != function->results.size()) decoder.unsupported("number of arguments");
-    decoder.function->first_operand.back() = decoder.kernel->operands.size(); // the function's own operands came in between
+    if (!function)
+        decoder.unsupported(arguments[at].text.starts_with('%') ? "a call through a pointer"
+                                                                : "the module does not define " + name);
+    if (given.size() != function->parameters.size() || results.size() != function->results.size())
+        decoder.unsupported("number of arguments");
+    decoder.function->first_operand.back() =
+        decoder.kernel->operands.size(); // the function's own operands came in between
     const auto copy = [&](u64 from, u64 to, std::size_t bytes) {
         decoder.add(decoder.kernel->constant(8, from));
         decoder.add(decoder.kernel->constant(8, to));
@@ -68,7 +77,8 @@ void decode_call(Decoder& decoder) {
         decoder.instruction->execute = &copy_local;
         decoder.another_instruction();
     };
-    for (std::size_t i = 0; i < given.size(); ++i) copy(place(given[i]), function->parameters[i].place.value, function->parameters[i].size);
+    for (std::size_t i = 0; i < given.size(); ++i)
+        copy(place(given[i]), function->parameters[i].place.value, function->parameters[i].size);
     decoder.add(function->return_place);
     decoder.instruction->flags |= Instruction::may_jump;
     decoder.instruction->execute = &call;
@@ -113,14 +123,15 @@ void define_control(InstructionSet& set) {
             warp.fault(Fault::Kind::trap, "reaches a trap", instruction, static_cast<unsigned>(std::countr_zero(mask)));
         };
     });
-    set.define("brkpt", "9.7.19.1", [](Decoder& decoder) { decoder.instruction->execute = [](Warp&, const Instruction&, Mask) {}; });
+    set.define("brkpt", "9.7.19.1",
+               [](Decoder& decoder) { decoder.instruction->execute = [](Warp&, const Instruction&, Mask) {}; });
     set.define("pmevent", "9.7.19.3", [](Decoder& decoder) {
         decoder.ignore("");
         decoder.instruction->execute = [](Warp&, const Instruction&, Mask) {};
     });
     set.define("nanosleep", "9.7.19.2", [](Decoder& decoder) { // others go first
         decoder.in(0, decoder.take_type());
-        decoder.instruction->execute = [](Warp& warp, const Instruction&, Mask) { warp.sleep(); };
+        decoder.instruction->execute = [](Warp& warp, const Instruction&, Mask) { warp.pause(); };
     });
 }
 

@@ -30,7 +30,8 @@ template <class F, class D, class... S> void lane_wise(Warp& warp, const Instruc
         D* const d = warp.at<D>(instruction.operands[0]);
         const std::tuple<const S*...> s{warp.at<S>(instruction.operands[I + 1])...};
         for_lanes(mask, [=](unsigned lane) { d[lane] = F{}(std::get<I>(s)[lane]...); });
-    }(std::index_sequence_for<S...>{});
+    }
+    (std::index_sequence_for<S...>{});
 }
 
 /// Binds d, a, b, … of these types.
@@ -45,15 +46,18 @@ inline void bind(Decoder& decoder, Type result, std::initializer_list<Type> sour
 template <class... T, class F> bool same_type(Decoder& decoder, Type type, F) {
     return ([&] {
         if (!holds<T>(type)) return false;
-        if constexpr (std::is_invocable_v<F, T>) bind(decoder, type, {type}), decoder.instruction->execute = &lane_wise<F, T, T>;
-        else if constexpr (std::is_invocable_v<F, T, T>) bind(decoder, type, {type, type}), decoder.instruction->execute = &lane_wise<F, T, T, T>;
+        if constexpr (std::is_invocable_v<F, T>)
+            bind(decoder, type, {type}), decoder.instruction->execute = &lane_wise<F, T, T>;
+        else if constexpr (std::is_invocable_v<F, T, T>)
+            bind(decoder, type, {type, type}), decoder.instruction->execute = &lane_wise<F, T, T, T>;
         else bind(decoder, type, {type, type, type}), decoder.instruction->execute = &lane_wise<F, T, T, T, T>;
         return true;
     }() || ...);
 }
 
 /// As same_type, but with types of one's own: operands of D and S.
-template <class D, class... S, class F> void own_types(Decoder& decoder, Type result, std::initializer_list<Type> sources, F) {
+template <class D, class... S, class F>
+void own_types(Decoder& decoder, Type result, std::initializer_list<Type> sources, F) {
     bind(decoder, result, sources);
     decoder.instruction->execute = &lane_wise<F, D, S...>;
 }
@@ -67,8 +71,10 @@ inline void by_type(Decoder& decoder, ByType integer, ByType floating, ByType ha
     if (!picked) decoder.unsupported();
     picked(decoder, type);
 }
-void floating_add(Decoder&, Type), floating_sub(Decoder&, Type), floating_mul(Decoder&, Type), floating_div(Decoder&, Type);
-void floating_fma(Decoder&, Type), floating_abs(Decoder&, Type), floating_neg(Decoder&, Type), floating_min_max(Decoder&, Type, bool greatest);
+void floating_add(Decoder&, Type), floating_sub(Decoder&, Type), floating_mul(Decoder&, Type),
+    floating_div(Decoder&, Type);
+void floating_fma(Decoder&, Type), floating_abs(Decoder&, Type), floating_neg(Decoder&, Type),
+    floating_min_max(Decoder&, Type, bool greatest);
 void half_add(Decoder&, Type), half_sub(Decoder&, Type), half_mul(Decoder&, Type), half_fma(Decoder&, Type);
 void half_abs(Decoder&, Type), half_neg(Decoder&, Type), half_min_max(Decoder&, Type, bool greatest);
 

@@ -14,22 +14,28 @@ constexpr auto fma = [](auto a, auto b, auto c) { return with_nan(std::fma(a, b,
 // mul.ftz flushes what is subnormal before it is rounded.
 constexpr auto mul_flushed = [](auto a, auto b) {
     const auto product = a * b;
-    return std::fabs(static_cast<double>(a) * b) < std::numeric_limits<float>::min() ? std::copysign(decltype(product){0}, product) : product;
+    return std::fabs(static_cast<double>(a) * b) < std::numeric_limits<float>::min()
+               ? std::copysign(decltype(product){0}, product)
+               : product;
 };
 constexpr auto reciprocal = []<class T>(T a) { return T{1} / a; };
 constexpr auto root = [](auto a) { return std::sqrt(a); };
 constexpr auto root_reciprocal = []<class T>(T a) { return T{1} / std::sqrt(a); };
 
 // The number if the other operand is NaN; -0 is less than +0.
-template <bool greatest> constexpr auto extreme = []<class T>(T a, T b) -> T {
+template <bool greatest>
+constexpr auto extreme = []<class T>(T a, T b) -> T {
     if (a != a) return b == b ? b : with_nan(a, a, b);
     if (b != b) return a;
     if (a == b) return std::signbit(a) == greatest ? b : a;
     return (a < b) == greatest ? b : a;
 };
-template <bool greatest> constexpr auto extreme_or_nan = []<class T>(T a, T b) -> T { return a != a || b != b ? with_nan(a + b, a, b) : extreme<greatest>(a, b); };
+template <bool greatest>
+constexpr auto extreme_or_nan =
+    []<class T>(T a, T b) -> T { return a != a || b != b ? with_nan(a + b, a, b) : extreme<greatest>(a, b); };
 
-template <bool negate> constexpr auto change_sign = []<class T>(T a) -> T { return negate ? -with_nan(a, a) : std::fabs(with_nan(a, a)); };
+template <bool negate>
+constexpr auto change_sign = []<class T>(T a) -> T { return negate ? -with_nan(a, a) : std::fabs(with_nan(a, a)); };
 
 template <bool negate> void decode_sign(Decoder& decoder, Type type) {
     decode_floats(decoder, type, change_sign<negate>, decoder.take("ftz") ? flush : 0);
@@ -73,15 +79,20 @@ void floating_abs(Decoder& decoder, Type type) { decode_sign<false>(decoder, typ
 void floating_neg(Decoder& decoder, Type type) { decode_sign<true>(decoder, type); }
 
 void floating_div(Decoder& decoder, Type type) {
-    if (decoder.take_one({"approx", "full"}) >= 0) return decode_floats(decoder, type, quotient, decoder.take("ftz") ? flush : 0);
+    if (decoder.take_one({"approx", "full"}) >= 0)
+        return decode_floats(decoder, type, quotient, decoder.take("ftz") ? flush : 0);
     decode_floats(decoder, type, quotient, take_float_modifiers(decoder));
 }
 
 void floating_min_max(Decoder& decoder, Type type, bool greatest) {
     const bool ftz = decoder.take("ftz"), nan = decoder.take("NaN");
     const u16 modifiers = ftz ? flush : 0;
-    if (nan) greatest ? decode_floats(decoder, type, extreme_or_nan<true>, modifiers) : decode_floats(decoder, type, extreme_or_nan<false>, modifiers);
-    else greatest ? decode_floats(decoder, type, extreme<true>, modifiers) : decode_floats(decoder, type, extreme<false>, modifiers);
+    if (nan)
+        greatest ? decode_floats(decoder, type, extreme_or_nan<true>, modifiers)
+                 : decode_floats(decoder, type, extreme_or_nan<false>, modifiers);
+    else
+        greatest ? decode_floats(decoder, type, extreme<true>, modifiers)
+                 : decode_floats(decoder, type, extreme<false>, modifiers);
 }
 
 void define_floating(InstructionSet& set) {
@@ -96,8 +107,14 @@ void define_floating(InstructionSet& set) {
             const bool single = instruction.immediate == 4;
             Mask& d = warp.predicate(instruction.operands[0]);
             for_lanes(mask, [&](unsigned lane) {
-                const int is = single ? std::fpclassify(warp.at<float>(instruction.operands[1])[lane]) : std::fpclassify(warp.at<double>(instruction.operands[1])[lane]);
-                const bool answer[] = {is != FP_NAN && is != FP_INFINITE, is == FP_INFINITE, is != FP_NAN, is == FP_NAN, is == FP_NORMAL, is == FP_SUBNORMAL};
+                const int is = single ? std::fpclassify(warp.at<float>(instruction.operands[1])[lane])
+                                      : std::fpclassify(warp.at<double>(instruction.operands[1])[lane]);
+                const bool answer[] = {is != FP_NAN && is != FP_INFINITE,
+                                       is == FP_INFINITE,
+                                       is != FP_NAN,
+                                       is == FP_NAN,
+                                       is == FP_NORMAL,
+                                       is == FP_SUBNORMAL};
                 d = (d & ~(Mask{1} << lane)) | Mask{answer[instruction.modifiers]} << lane;
             });
         };
@@ -105,8 +122,12 @@ void define_floating(InstructionSet& set) {
     });
     set.define("copysign", "9.7.3.2", [](Decoder& decoder) { // the sign of a, the rest of b
         const Type type = decoder.take_type();
-        if (type == Type::f32) own_types<u32, u32, u32>(decoder, type, {type, type}, [](u32 a, u32 b) { return (a & 0x80000000u) | (b & 0x7fffffffu); });
-        else own_types<u64, u64, u64>(decoder, type, {type, type}, [](u64 a, u64 b) { return (a & u64{1} << 63) | (b & ~u64{0} >> 1); });
+        if (type == Type::f32)
+            own_types<u32, u32, u32>(decoder, type, {type, type},
+                                     [](u32 a, u32 b) { return (a & 0x80000000u) | (b & 0x7fffffffu); });
+        else
+            own_types<u64, u64, u64>(decoder, type, {type, type},
+                                     [](u64 a, u64 b) { return (a & u64{1} << 63) | (b & ~u64{0} >> 1); });
     });
     set.define("fma", "9.7.3.6, 9.7.4.4", [](Decoder& decoder) { by_type(decoder, nullptr, floating_fma, half_fma); });
     set.define("rcp", "9.7.3.13, 9.7.3.14", [](Decoder& decoder) { decode_reciprocal(decoder, reciprocal); });

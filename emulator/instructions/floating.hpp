@@ -14,7 +14,8 @@ enum FloatModifiers : u16 { to_nearest = 0, to_zero = 1, downwards = 2, upwards 
 /// Takes .rn, .rz, .rm, .rp, .ftz and .sat.
 inline u16 take_float_modifiers(Decoder& decoder) {
     const int rounding = decoder.take_one({"rn", "rz", "rm", "rp"});
-    return static_cast<u16>((rounding > 0 ? rounding : 0) | (decoder.take("ftz") ? flush : 0) | (decoder.take("sat") ? saturate : 0));
+    return static_cast<u16>((rounding > 0 ? rounding : 0) | (decoder.take("ftz") ? flush : 0) |
+                            (decoder.take("sat") ? saturate : 0));
 }
 
 /// Rounds as a modifier says while it lives.
@@ -35,12 +36,15 @@ inline double flushed(double x) { return x; }
 inline float canonical(float x) { return x != x ? std::bit_cast<float>(0x7fffffffu) : x; }
 inline double canonical(double x) { return x; }
 
-/// In double precision they keep an operand's NaN, and made quiet: the second operand's before the third's before the first's.
+/// In double precision they keep an operand's NaN, and made quiet: the second operand's before the third's before the
+/// first's.
 template <class... S> float with_nan(float result, S...) { return result; }
 inline double quiet(double x) { return std::bit_cast<double>(std::bit_cast<u64>(x) | u64{1} << 51); }
 inline double with_nan(double result, double a) { return a != a ? quiet(a) : result; }
 inline double with_nan(double result, double a, double b) { return b != b ? quiet(b) : with_nan(result, a); }
-inline double with_nan(double result, double a, double b, double c) { return b != b ? quiet(b) : c != c ? quiet(c) : with_nan(result, a); }
+inline double with_nan(double result, double a, double b, double c) {
+    return b != b ? quiet(b) : c != c ? quiet(c) : with_nan(result, a);
+}
 
 /// Into [0, 1]; NaN becomes 0.
 template <class T> T saturated(T x) { return x > 0 ? (x < 1 ? x : T{1}) : T{0}; }
@@ -67,7 +71,8 @@ template <class F, class T, class... S> void modified_floats(Warp& warp, const I
             if (how & flush) r = flushed(r);
             d[lane] = canonical(r);
         });
-    }(std::index_sequence_for<S...>{});
+    }
+    (std::index_sequence_for<S...>{});
 }
 
 /// d = f(a, …) in f32 or f64, with all modifiers.

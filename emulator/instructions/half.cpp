@@ -11,12 +11,14 @@ constexpr auto sub = [](double a, double b) { return add_to_odd(a, -b); };
 constexpr auto mul = [](double a, double b) { return a * b; }; // exact
 constexpr auto fma = [](double a, double b, double c) { return add_to_odd(a * b, c); };
 
-template <bool greatest> constexpr auto extreme = [](double a, double b) {
+template <bool greatest>
+constexpr auto extreme = [](double a, double b) {
     if (a != a || b != b) return a != a ? b : a;
     if (a == b) return std::signbit(a) == greatest ? b : a;
     return (a < b) == greatest ? b : a;
 };
-template <bool greatest> constexpr auto extreme_or_nan = [](double a, double b) { return a != a || b != b ? a + b : extreme<greatest>(a, b); };
+template <bool greatest>
+constexpr auto extreme_or_nan = [](double a, double b) { return a != a || b != b ? a + b : extreme<greatest>(a, b); };
 
 template <class N> N flushed_narrow(N x) { return (x.bits & N::infinity) ? x : N{static_cast<u16>(x.bits & 0x8000)}; }
 
@@ -31,8 +33,12 @@ template <class F, class N, class... S> u16 one(u16 how, S... sources) {
 
 template <class F, class N, class... S> void singles(Warp& warp, const Instruction& instruction, Mask mask) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        for_lanes(mask, [&](unsigned lane) { warp.at<u16>(instruction.operands[0])[lane] = one<F, N>(instruction.modifiers, warp.at<S>(instruction.operands[I + 1])[lane]...); });
-    }(std::index_sequence_for<S...>{});
+        for_lanes(mask, [&](unsigned lane) {
+            warp.at<u16>(instruction.operands[0])[lane] =
+                one<F, N>(instruction.modifiers, warp.at<S>(instruction.operands[I + 1])[lane]...);
+        });
+    }
+    (std::index_sequence_for<S...>{});
 }
 
 // Two numbers side by side in 32 bits.
@@ -41,10 +47,12 @@ template <class F, class N, class... S> void pairs(Warp& warp, const Instruction
         const u16 how = instruction.modifiers;
         for_lanes(mask, [&](unsigned lane) {
             const std::array<u32, sizeof...(S)> s{warp.at<u32>(instruction.operands[I + 1])[lane]...};
-            const u32 low = one<F, N>(how, static_cast<u16>(s[I])...), high = one<F, N>(how, static_cast<u16>(s[I] >> 16)...);
+            const u32 low = one<F, N>(how, static_cast<u16>(s[I])...),
+                      high = one<F, N>(how, static_cast<u16>(s[I] >> 16)...);
             warp.at<u32>(instruction.operands[0])[lane] = low | high << 16;
         });
-    }(std::index_sequence_for<S...>{});
+    }
+    (std::index_sequence_for<S...>{});
 }
 
 template <class F, class... S> void decode(Decoder& decoder, Type type, F) {

@@ -16,12 +16,15 @@ template <unsigned fraction> struct Narrow {
     std::uint16_t bits = 0;
 
     double value() const {
-        if constexpr (fraction == 7) return std::bit_cast<float>(std::uint32_t{bits} << 16); // bf16 is the upper half of f32
+        if constexpr (fraction == 7)
+            return std::bit_cast<float>(std::uint32_t{bits} << 16); // bf16 is the upper half of f32
         const unsigned exponent = (bits & 0x7fff) >> fraction, rest = bits & ((1u << fraction) - 1);
         double magnitude;
         if (exponent == (1u << exponent_bits) - 1) magnitude = rest ? NAN : HUGE_VAL;
         else if (!exponent) magnitude = std::ldexp(rest, 1 - bias - static_cast<int>(fraction));
-        else magnitude = std::ldexp(rest | 1u << fraction, static_cast<int>(exponent) - bias - static_cast<int>(fraction));
+        else
+            magnitude =
+                std::ldexp(rest | 1u << fraction, static_cast<int>(exponent) - bias - static_cast<int>(fraction));
         return std::copysign(magnitude, bits & 0x8000 ? -1.0 : 1.0);
     }
     bool is_nan() const { return (bits & 0x7fff) > infinity; }
@@ -39,12 +42,18 @@ template <unsigned fraction> struct Narrow {
         const int unit = std::max(exponent - 1, 1 - bias) - static_cast<int>(fraction); // of the last place
         const double scaled = std::ldexp(magnitude, -unit), whole = std::floor(scaled), rest = scaled - whole;
         auto count = static_cast<std::uint64_t>(whole);
-        const bool up = rounding == 0 ? rest > 0.5 || (rest == 0.5 && count & 1) : rounding == 2 ? negative && rest > 0 : rounding == 3 ? !negative && rest > 0 : rounding == 4 ? rest >= 0.5 : false;
+        const bool up = rounding == 0   ? rest > 0.5 || (rest == 0.5 && count & 1)
+                        : rounding == 2 ? negative && rest > 0
+                        : rounding == 3 ? !negative && rest > 0
+                        : rounding == 4 ? rest >= 0.5
+                                        : false;
         count += up;
         // Counted in last places from the least subnormal number, the format is its own bits.
-        const std::uint64_t result = count + (static_cast<std::uint64_t>(unit - (1 - bias - static_cast<int>(fraction))) << fraction);
+        const std::uint64_t result =
+            count + (static_cast<std::uint64_t>(unit - (1 - bias - static_cast<int>(fraction))) << fraction);
         if (result < infinity) return {static_cast<std::uint16_t>(sign | result)};
-        const bool to_infinity = rounding == 0 || rounding == 4 || (rounding == 2 && negative) || (rounding == 3 && !negative);
+        const bool to_infinity =
+            rounding == 0 || rounding == 4 || (rounding == 2 && negative) || (rounding == 3 && !negative);
         return {static_cast<std::uint16_t>(sign | (to_infinity ? infinity : largest))};
     }
 };

@@ -14,13 +14,16 @@ template <class T> using Wide = std::conditional_t<std::is_signed_v<T>, s128, un
 
 template <class T> T high_half(T a, T b) { return static_cast<T>(static_cast<Wide<T>>(a) * b >> 8 * sizeof(T)); }
 
-template <class F> void any_integer(Decoder& decoder, Type type, F f) { same_type<u16, s16, u32, s32, u64, s64>(decoder, type, f); }
+template <class F> void any_integer(Decoder& decoder, Type type, F f) {
+    same_type<u16, s16, u32, s32, u64, s64>(decoder, type, f);
+}
 
 // A result that does not fit becomes the least or the greatest value.
 template <class F> void saturated(Decoder& decoder, Type type, F) {
     if (type != Type::s32) decoder.unsupported(".sat");
     own_types<s32, s32, s32>(decoder, type, {type, type}, [](s32 a, s32 b) {
-        return static_cast<s32>(std::clamp<s64>(F{}(s64{a}, s64{b}), std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
+        return static_cast<s32>(
+            std::clamp<s64>(F{}(s64{a}, s64{b}), std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
     });
 }
 
@@ -51,9 +54,11 @@ template <bool subtract> void decode_carry(Decoder& decoder, Type type, bool in,
 
 // d = low or high half of a * b, plus c, plus carry in.
 template <class T> void multiply_with_carry(Warp& warp, const Instruction& instruction, Mask mask) {
-    const bool carry_in = instruction.modifiers & 1, carry_out = instruction.modifiers & 2, high = instruction.modifiers & 4;
+    const bool carry_in = instruction.modifiers & 1, carry_out = instruction.modifiers & 2,
+               high = instruction.modifiers & 4;
     T* const d = warp.at<T>(instruction.operands[0]);
-    const T *const a = warp.at<T>(instruction.operands[1]), *const b = warp.at<T>(instruction.operands[2]), *const c = warp.at<T>(instruction.operands[3]);
+    const T *const a = warp.at<T>(instruction.operands[1]), *const b = warp.at<T>(instruction.operands[2]),
+                   *const c = warp.at<T>(instruction.operands[3]);
     Mask& flag = warp.predicate(instruction.operands[4]);
     for_lanes(mask, [&](unsigned lane) {
         using U = std::make_unsigned_t<T>;
@@ -70,8 +75,9 @@ void decode_mad_carry(Decoder& decoder, Type type, bool in, bool out) {
     bind(decoder, type, {type, type, type});
     decoder.add(carry(decoder));
     decoder.instruction->modifiers = static_cast<u16>(in | out << 1 | (half == 1) << 2);
-    decoder.instruction->execute = size_of(type) == 8 ? (is_signed(type) ? &multiply_with_carry<s64> : &multiply_with_carry<u64>)
-                                                      : (is_signed(type) ? &multiply_with_carry<s32> : &multiply_with_carry<u32>);
+    decoder.instruction->execute = size_of(type) == 8
+                                       ? (is_signed(type) ? &multiply_with_carry<s64> : &multiply_with_carry<u64>)
+                                       : (is_signed(type) ? &multiply_with_carry<s32> : &multiply_with_carry<u32>);
 }
 
 // c + the sum of the products of four bytes.
@@ -116,10 +122,16 @@ void integer_mul(Decoder& decoder, Type type) {
     } else if (part == 2) {
         const auto f = [](auto a, auto b) { return a * b; };
         switch (type) {
-        case Type::u16: return own_types<u32, u16, u16>(decoder, twice(type), {type, type}, [](u16 a, u16 b) { return u32{a} * b; });
+        case Type::u16:
+            return own_types<u32, u16, u16>(decoder, twice(type), {type, type},
+                                            [](u16 a, u16 b) { return u32{a} * b; });
         case Type::s16: return own_types<s32, s16, s16>(decoder, twice(type), {type, type}, f);
-        case Type::u32: return own_types<u64, u32, u32>(decoder, twice(type), {type, type}, [](u32 a, u32 b) { return u64{a} * b; });
-        case Type::s32: return own_types<s64, s32, s32>(decoder, twice(type), {type, type}, [](s32 a, s32 b) { return s64{a} * b; });
+        case Type::u32:
+            return own_types<u64, u32, u32>(decoder, twice(type), {type, type},
+                                            [](u32 a, u32 b) { return u64{a} * b; });
+        case Type::s32:
+            return own_types<s64, s32, s32>(decoder, twice(type), {type, type},
+                                            [](s32 a, s32 b) { return s64{a} * b; });
         default: decoder.unsupported();
         }
     } else {
@@ -175,7 +187,8 @@ void define_integer(InstructionSet& set) {
         const int part = decoder.take_one({"lo", "hi", "wide"});
         if (part == 1 && sat)
             return own_types<s32, s32, s32, s32>(decoder, type, {type, type, type}, [](s32 a, s32 b, s32 c) {
-                return static_cast<s32>(std::clamp<s64>(s64{high_half(a, b)} + c, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
+                return static_cast<s32>(std::clamp<s64>(s64{high_half(a, b)} + c, std::numeric_limits<s32>::min(),
+                                                        std::numeric_limits<s32>::max()));
             });
         if (part == 1) {
             const auto f = [](auto a, auto b, auto c) { return high_half(a, b) + c; };
@@ -183,10 +196,18 @@ void define_integer(InstructionSet& set) {
         } else if (part == 2) {
             const Type wide = twice(type);
             switch (type) {
-            case Type::u16: return own_types<u32, u16, u16, u32>(decoder, wide, {type, type, wide}, [](u16 a, u16 b, u32 c) { return u32{a} * b + c; });
-            case Type::s16: return own_types<s32, s16, s16, s32>(decoder, wide, {type, type, wide}, [](s16 a, s16 b, s32 c) { return a * b + c; });
-            case Type::u32: return own_types<u64, u32, u32, u64>(decoder, wide, {type, type, wide}, [](u32 a, u32 b, u64 c) { return u64{a} * b + c; });
-            case Type::s32: return own_types<s64, s32, s32, s64>(decoder, wide, {type, type, wide}, [](s32 a, s32 b, s64 c) { return s64{a} * b + c; });
+            case Type::u16:
+                return own_types<u32, u16, u16, u32>(decoder, wide, {type, type, wide},
+                                                     [](u16 a, u16 b, u32 c) { return u32{a} * b + c; });
+            case Type::s16:
+                return own_types<s32, s16, s16, s32>(decoder, wide, {type, type, wide},
+                                                     [](s16 a, s16 b, s32 c) { return a * b + c; });
+            case Type::u32:
+                return own_types<u64, u32, u32, u64>(decoder, wide, {type, type, wide},
+                                                     [](u32 a, u32 b, u64 c) { return u64{a} * b + c; });
+            case Type::s32:
+                return own_types<s64, s32, s32, s64>(decoder, wide, {type, type, wide},
+                                                     [](s32 a, s32 b, s64 c) { return s64{a} * b + c; });
             default: decoder.unsupported();
             }
         } else {
@@ -215,7 +236,8 @@ void define_integer(InstructionSet& set) {
         any_integer(decoder, decoder.take_type(), f);
     });
     set.define("dp4a", "9.7.1.23", [](Decoder& decoder) { // c + the sum of four products of bytes
-        const Type a = decoder.take_type(), b = decoder.take_type(), c = is_signed(a) || is_signed(b) ? Type::s32 : Type::u32;
+        const Type a = decoder.take_type(), b = decoder.take_type(),
+                   c = is_signed(a) || is_signed(b) ? Type::s32 : Type::u32;
         const auto decode = [&](auto f) { own_types<u32, u32, u32, u32>(decoder, c, {a, b, c}, f); };
         if (is_signed(a) && is_signed(b)) decode([](u32 x, u32 y, u32 z) { return dot_of_bytes<s8, s8>(x, y, z); });
         else if (is_signed(a)) decode([](u32 x, u32 y, u32 z) { return dot_of_bytes<s8, u8>(x, y, z); });
@@ -226,22 +248,40 @@ void define_integer(InstructionSet& set) {
         const int half = decoder.take_one({"lo", "hi"});
         const Type a = decoder.take_type(), b = decoder.take_type();
         if (!is_signed(a) || !is_signed(b)) decoder.unsupported("unsigned");
-        if (half == 1) own_types<s32, s32, s32, s32>(decoder, Type::s32, {a, b, Type::s32}, [](s32 x, s32 y, s32 z) { return z + s16(x) * s8(y >> 16) + (x >> 16) * (y >> 24); });
-        else own_types<s32, s32, s32, s32>(decoder, Type::s32, {a, b, Type::s32}, [](s32 x, s32 y, s32 z) { return z + s16(x) * s8(y) + (x >> 16) * s8(y >> 8); });
+        if (half == 1)
+            own_types<s32, s32, s32, s32>(decoder, Type::s32, {a, b, Type::s32}, [](s32 x, s32 y, s32 z) {
+                return z + s16(x) * s8(y >> 16) + (x >> 16) * (y >> 24);
+            });
+        else
+            own_types<s32, s32, s32, s32>(decoder, Type::s32, {a, b, Type::s32}, [](s32 x, s32 y, s32 z) {
+                return z + s16(x) * s8(y) + (x >> 16) * s8(y >> 8);
+            });
     });
 
     // Names that integers share with floating-point numbers: each picks by type.
-    set.define("add", "9.7.1.1, 9.7.2.1, 9.7.3.3, 9.7.4.1", [](Decoder& decoder) { by_type(decoder, integer_add, floating_add, half_add); });
-    set.define("sub", "9.7.1.2, 9.7.2.3, 9.7.3.4, 9.7.4.2", [](Decoder& decoder) { by_type(decoder, integer_sub, floating_sub, half_sub); });
-    set.define("mul", "9.7.1.3, 9.7.3.5, 9.7.4.3", [](Decoder& decoder) { by_type(decoder, integer_mul, floating_mul, half_mul); });
-    set.define("div", "9.7.1.8, 9.7.3.8", [](Decoder& decoder) { by_type(decoder, integer_div, floating_div, nullptr); });
-    set.define("abs", "9.7.1.10, 9.7.3.9, 9.7.4.6", [](Decoder& decoder) { by_type(decoder, integer_abs, floating_abs, half_abs); });
-    set.define("neg", "9.7.1.11, 9.7.3.10, 9.7.4.5", [](Decoder& decoder) { by_type(decoder, integer_neg, floating_neg, half_neg); });
+    set.define("add", "9.7.1.1, 9.7.2.1, 9.7.3.3, 9.7.4.1",
+               [](Decoder& decoder) { by_type(decoder, integer_add, floating_add, half_add); });
+    set.define("sub", "9.7.1.2, 9.7.2.3, 9.7.3.4, 9.7.4.2",
+               [](Decoder& decoder) { by_type(decoder, integer_sub, floating_sub, half_sub); });
+    set.define("mul", "9.7.1.3, 9.7.3.5, 9.7.4.3",
+               [](Decoder& decoder) { by_type(decoder, integer_mul, floating_mul, half_mul); });
+    set.define("div", "9.7.1.8, 9.7.3.8",
+               [](Decoder& decoder) { by_type(decoder, integer_div, floating_div, nullptr); });
+    set.define("abs", "9.7.1.10, 9.7.3.9, 9.7.4.6",
+               [](Decoder& decoder) { by_type(decoder, integer_abs, floating_abs, half_abs); });
+    set.define("neg", "9.7.1.11, 9.7.3.10, 9.7.4.5",
+               [](Decoder& decoder) { by_type(decoder, integer_neg, floating_neg, half_neg); });
     set.define("min", "9.7.1.12, 9.7.3.11, 9.7.4.7", [](Decoder& decoder) {
-        by_type(decoder, [](Decoder& d, Type t) { integer_min_max(d, t, false); }, [](Decoder& d, Type t) { floating_min_max(d, t, false); }, [](Decoder& d, Type t) { half_min_max(d, t, false); });
+        by_type(
+            decoder, [](Decoder& d, Type t) { integer_min_max(d, t, false); },
+            [](Decoder& d, Type t) { floating_min_max(d, t, false); },
+            [](Decoder& d, Type t) { half_min_max(d, t, false); });
     });
     set.define("max", "9.7.1.13, 9.7.3.12, 9.7.4.8", [](Decoder& decoder) {
-        by_type(decoder, [](Decoder& d, Type t) { integer_min_max(d, t, true); }, [](Decoder& d, Type t) { floating_min_max(d, t, true); }, [](Decoder& d, Type t) { half_min_max(d, t, true); });
+        by_type(
+            decoder, [](Decoder& d, Type t) { integer_min_max(d, t, true); },
+            [](Decoder& d, Type t) { floating_min_max(d, t, true); },
+            [](Decoder& d, Type t) { half_min_max(d, t, true); });
     });
 }
 

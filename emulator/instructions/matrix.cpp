@@ -2,20 +2,24 @@
 #include "instructions/memory.hpp"
 #include <cmath>
 
-// PTX ISA 9.7.14 Warp-level matrix instructions: ldmatrix, stmatrix, mma.sync. The warp multiplies A (m x k) by B (k x n)
-// and adds C (m x n); each lane holds a few elements ("fragment"). All shapes but those of Volta follow one rule: with
-// g = lane / 4 and t = lane % 4, and e elements in a register,
-//     A: register r holds rows g + 8 (r mod 2), columns t e + j + 4 e (r div 2)   (if m = 8: rows g, columns t e + j + 4 e r)
-//     B: register r holds rows t e + j + 4 e r, column g
-//     C: register r of 32 bits holds row g + 8 (r div 2), column 2 t + r mod 2
+// PTX ISA 9.7.14 Warp-level matrix instructions: ldmatrix, stmatrix, mma.sync. The warp multiplies A (m x k) by B (k x
+// n) and adds C (m x n); each lane holds a few elements ("fragment"). All shapes but those of Volta follow one rule:
+// with g = lane / 4 and t = lane % 4, and e elements in a register,
+//     A: register r holds rows g + 8 (r mod 2), columns t e + j + 4 e (r div 2)   (if m = 8: rows g, columns t e + j +
+//     4 e r) B: register r holds rows t e + j + 4 e r, column g C: register r of 32 bits holds row g + 8 (r div 2),
+//     column 2 t + r mod 2
 
 namespace cuda_emulator {
 namespace {
 
-struct Shape { unsigned m, n, k; };
+struct Shape {
+    unsigned m, n, k;
+};
 enum class Element : u8 { f16, bf16, tf32, f64, s8, u8 };
 
-unsigned bits_of(Element element) { return element == Element::f64 ? 64 : element == Element::tf32 ? 32 : element <= Element::bf16 ? 16 : 8; }
+unsigned bits_of(Element element) {
+    return element == Element::f64 ? 64 : element == Element::tf32 ? 32 : element <= Element::bf16 ? 16 : 8;
+}
 
 double element_at(Warp& warp, Operand operand, unsigned lane, unsigned j, Element type) {
     switch (type) {
@@ -30,7 +34,9 @@ double element_at(Warp& warp, Operand operand, unsigned lane, unsigned j, Elemen
 
 // immediate: m, n, k, types of A and B and of C and D. operands: D, A, B, C.
 void mma(Warp& warp, const Instruction& instruction, Mask mask) {
-    if (mask != warp.lanes) warp.fault(Fault::Kind::trap, "needs all lanes of the warp", instruction, static_cast<unsigned>(std::countr_zero(mask)));
+    if (mask != warp.lanes)
+        warp.fault(Fault::Kind::trap, "needs all lanes of the warp", instruction,
+                   static_cast<unsigned>(std::countr_zero(mask)));
     const auto byte = [&](unsigned i) { return static_cast<unsigned>(instruction.immediate >> 8 * i & 0xff); };
     const Shape shape{byte(0), byte(1), byte(2)};
     const auto a_type = static_cast<Element>(byte(3)), b_type = static_cast<Element>(byte(4));
@@ -38,14 +44,17 @@ void mma(Warp& warp, const Instruction& instruction, Mask mask) {
     const unsigned e = std::max(1u, 32 / bits_of(a_type)), rows8 = shape.m / 8;
     const unsigned a_registers = shape.m * shape.k / 32 / e, b_registers = shape.k * shape.n / 32 / e;
     const unsigned c_registers = shape.m * shape.n / 32 / (c_type == Type::f16 ? 2 : 1);
-    const Operand *const d = instruction.operands, *const a = d + c_registers, *const b = a + a_registers, *const c = b + b_registers;
+    const Operand *const d = instruction.operands, *const a = d + c_registers, *const b = a + a_registers,
+                         *const c = b + b_registers;
 
     double A[16][64], B[64][8];
     for (unsigned lane = 0; lane < 32; ++lane) {
         const unsigned g = lane / 4, t = lane % 4;
         for (unsigned j = 0; j < e; ++j) {
-            for (unsigned r = 0; r < a_registers; ++r) A[g + 8 * (r % rows8)][t * e + j + 4 * e * (r / rows8)] = element_at(warp, a[r], lane, j, a_type);
-            for (unsigned r = 0; r < b_registers; ++r) B[t * e + j + 4 * e * r][g] = element_at(warp, b[r], lane, j, b_type);
+            for (unsigned r = 0; r < a_registers; ++r)
+                A[g + 8 * (r % rows8)][t * e + j + 4 * e * (r / rows8)] = element_at(warp, a[r], lane, j, a_type);
+            for (unsigned r = 0; r < b_registers; ++r)
+                B[t * e + j + 4 * e * r][g] = element_at(warp, b[r], lane, j, b_type);
         }
     }
     for (unsigned lane = 0; lane < 32; ++lane)
@@ -59,19 +68,26 @@ void mma(Warp& warp, const Instruction& instruction, Mask mask) {
             }
             double sum = 0; // products are exact
             for (unsigned k = 0; k < shape.k; ++k) sum += A[row][k] * B[k][column];
-            if (c_type == Type::s32) warp.at<s32>(d[i])[lane] = static_cast<s32>(static_cast<s64>(sum) + warp.at<s32>(c[i])[lane]);
+            if (c_type == Type::s32)
+                warp.at<s32>(d[i])[lane] = static_cast<s32>(static_cast<s64>(sum) + warp.at<s32>(c[i])[lane]);
             else if (c_type == Type::f32) {
                 const auto result = static_cast<float>(sum + warp.at<float>(c[i])[lane]);
                 warp.at<float>(d[i])[lane] = result != result ? std::bit_cast<float>(0x7fffffffu) : result;
-            } else warp.at<u16>(d[i / 2])[2 * lane + i % 2] = Half::of(sum + Half{warp.at<u16>(c[i / 2])[2 * lane + i % 2]}.value()).bits;
+            } else
+                warp.at<u16>(d[i / 2])[2 * lane + i % 2] =
+                    Half::of(sum + Half{warp.at<u16>(c[i / 2])[2 * lane + i % 2]}.value()).bits;
         }
 }
 
 void decode_mma(Decoder& decoder) {
     decoder.take("sync");
     decoder.take("aligned");
-    struct Known { std::string_view name; Shape shape; };
-    constexpr Known shapes[] = {{"m8n8k4", {8, 8, 4}}, {"m8n8k16", {8, 8, 16}}, {"m16n8k4", {16, 8, 4}}, {"m16n8k8", {16, 8, 8}}, {"m16n8k16", {16, 8, 16}}, {"m16n8k32", {16, 8, 32}}};
+    struct Known {
+        std::string_view name;
+        Shape shape;
+    };
+    constexpr Known shapes[] = {{"m8n8k4", {8, 8, 4}},   {"m8n8k16", {8, 8, 16}},   {"m16n8k4", {16, 8, 4}},
+                                {"m16n8k8", {16, 8, 8}}, {"m16n8k16", {16, 8, 16}}, {"m16n8k32", {16, 8, 32}}};
     const Known* known = nullptr;
     for (const Known& each : shapes)
         if (decoder.take(each.name)) known = &each;
@@ -93,30 +109,38 @@ void decode_mma(Decoder& decoder) {
     if (c != d || bits_of(element(a)) != bits_of(element(b)) || (a == Type::f16 && shape.m == 8)) decoder.unsupported();
     const Type piece = a == Type::f64 ? Type::f64 : Type::b32, sum = c == Type::f16 ? Type::b32 : c;
     const std::size_t per_register = a == Type::f64 ? 1 : 32 / bits_of(element(a));
-    const std::size_t counts[] = {shape.m * shape.n / 32 / (c == Type::f16 ? 2 : 1), shape.m * shape.k / 32 / per_register, shape.k * shape.n / 32 / per_register, 0};
+    const std::size_t counts[] = {shape.m * shape.n / 32 / (c == Type::f16 ? 2 : 1),
+                                  shape.m * shape.k / 32 / per_register, shape.k * shape.n / 32 / per_register, 0};
     for (std::size_t i = 0; i < 4; ++i) {
         const Argument& fragment = decoder.at(i);
-        const std::vector<Argument> parts = fragment.kind == Argument::Kind::vector ? fragment.parts : std::vector{fragment};
+        const std::vector<Argument> parts =
+            fragment.kind == Argument::Kind::vector ? fragment.parts : std::vector{fragment};
         if (parts.size() != counts[i % 3]) decoder.unsupported("size of fragment");
         for (const Argument& part : parts) i == 0 ? decoder.out(part, sum) : decoder.bind(part, i == 3 ? sum : piece);
     }
-    decoder.instruction->immediate = static_cast<s64>(shape.m | shape.n << 8 | shape.k << 16 | u64{static_cast<u8>(element(a))} << 24 | u64{static_cast<u8>(element(b))} << 32 | u64{static_cast<u8>(c)} << 40);
+    decoder.instruction->immediate =
+        static_cast<s64>(shape.m | shape.n << 8 | shape.k << 16 | u64{static_cast<u8>(element(a))} << 24 |
+                         u64{static_cast<u8>(element(b))} << 32 | u64{static_cast<u8>(c)} << 40);
     decoder.instruction->execute = &mma;
 }
 
-// Eight lanes give the rows' addresses of each 8 x 8 matrix of 16-bit elements; lane 4 r + c gets columns 2 c and 2 c + 1
-// of row r (.trans: rows 2 c and 2 c + 1 of column r). modifiers: MemoryModifiers; immediate's sign: see decode.
+// Eight lanes give the rows' addresses of each 8 x 8 matrix of 16-bit elements; lane 4 r + c gets columns 2 c and 2 c +
+// 1 of row r (.trans: rows 2 c and 2 c + 1 of column r). modifiers: MemoryModifiers; immediate's sign: see decode.
 template <bool transposed, bool is_store> void move_matrix(Warp& warp, const Instruction& instruction, Mask mask) {
     const unsigned count = instruction.target;
-    if (mask != warp.lanes) warp.fault(Fault::Kind::trap, "needs all lanes of the warp", instruction, static_cast<unsigned>(std::countr_zero(mask)));
+    if (mask != warp.lanes)
+        warp.fault(Fault::Kind::trap, "needs all lanes of the warp", instruction,
+                   static_cast<unsigned>(std::countr_zero(mask)));
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Mask rows = count == 4 ? all_lanes : (Mask{1} << 8 * count) - 1;
     Warp::Pointers at;
-    warp.resolve(instruction, rows, instruction.operands[count], how.access(is_store ? AccessKind::store : AccessKind::load, 16, instruction), how.generic, at);
+    warp.resolve(instruction, rows, instruction.operands[count],
+                 how.access(is_store ? AccessKind::store : AccessKind::load, 16, instruction), how.generic, at);
     for (unsigned matrix = 0; matrix < count; ++matrix)
         for (unsigned lane = 0; lane < 32; ++lane)
             for (unsigned j = 0; j < 2; ++j) {
-                const unsigned row = transposed ? 2 * (lane % 4) + j : lane / 4, column = transposed ? lane / 4 : 2 * (lane % 4) + j;
+                const unsigned row = transposed ? 2 * (lane % 4) + j : lane / 4,
+                               column = transposed ? lane / 4 : 2 * (lane % 4) + j;
                 std::byte* const place = at.lane[8 * matrix + row] + 2 * column;
                 u16* const value = warp.at<u16>(instruction.operands[matrix]) + 2 * lane + j;
                 if (is_store) std::memcpy(place, value, 2);
@@ -140,7 +164,8 @@ void decode_move(Decoder& decoder, bool is_store) {
     Instruction& instruction = *decoder.instruction;
     instruction.modifiers = how.pack();
     instruction.target = 1u << log;
-    instruction.execute = is_store ? (transposed ? &move_matrix<true, true> : &move_matrix<false, true>) : (transposed ? &move_matrix<true, false> : &move_matrix<false, false>);
+    instruction.execute = is_store ? (transposed ? &move_matrix<true, true> : &move_matrix<false, true>)
+                                   : (transposed ? &move_matrix<true, false> : &move_matrix<false, false>);
 }
 
 } // namespace
@@ -154,8 +179,10 @@ void define_matrix(InstructionSet& set) {
 const InstructionSet& instruction_set() {
     static const InstructionSet set = [] {
         InstructionSet all;
-        for (const auto define : {define_integer, define_bits, define_floating, define_comparison, define_conversion, define_movement, define_memory, define_atomics, define_control, define_synchronisation, define_warp, define_asynchronous, define_transactions,
-              define_matrix})
+        for (const auto define :
+             {define_integer, define_bits, define_floating, define_comparison, define_conversion, define_movement,
+              define_memory, define_atomics, define_control, define_synchronisation, define_warp, define_asynchronous,
+              define_transactions, define_matrix})
             define(all);
         return all;
     }();

@@ -7,12 +7,18 @@ namespace cuda_emulator {
 
 MemoryModifiers take_memory_modifiers(Decoder& decoder) {
     MemoryModifiers how;
-    constexpr Order orders[] = {Order::weak, Order::is_volatile, Order::relaxed, Order::relaxed, Order::acquire, Order::release, Order::acq_rel};
-    if (const int order = decoder.take_one({"weak", "volatile", "relaxed", "mmio", "acquire", "release", "acq_rel"}); order >= 0) how.order = orders[order];
-    if (const int scope = decoder.take_one({"cta", "cluster", "gpu", "sys"}); scope >= 0) how.scope = static_cast<Scope>(scope + 1);
+    constexpr Order orders[] = {Order::weak,    Order::is_volatile, Order::relaxed, Order::relaxed,
+                                Order::acquire, Order::release,     Order::acq_rel};
+    if (const int order = decoder.take_one({"weak", "volatile", "relaxed", "mmio", "acquire", "release", "acq_rel"});
+        order >= 0)
+        how.order = orders[order];
+    if (const int scope = decoder.take_one({"cta", "cluster", "gpu", "sys"}); scope >= 0)
+        how.scope = static_cast<Scope>(scope + 1);
     if (how.order == Order::is_volatile) how.scope = Scope::system;
-    constexpr Space spaces[] = {Space::global, Space::shared, Space::shared, Space::shared, Space::local, Space::constant, Space::parameter, Space::parameter, Space::parameter};
-    const int space = decoder.take_one({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry", "param::func"});
+    constexpr Space spaces[] = {Space::global,   Space::shared,    Space::shared,    Space::shared,   Space::local,
+                                Space::constant, Space::parameter, Space::parameter, Space::parameter};
+    const int space = decoder.take_one({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param",
+                                        "param::entry", "param::func"});
     how.generic = space < 0;
     if (space >= 0) how.space = spaces[space];
     return how;
@@ -41,7 +47,8 @@ template <> struct Unit<32> { typedef long long type __attribute__((vector_size(
 template <class T, class R, unsigned N> void load(Warp& warp, const Instruction& instruction, Mask mask) {
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     Warp::Pointers from;
-    warp.resolve(instruction, mask, instruction.operands[N], how.access(AccessKind::load, N * sizeof(T), instruction), how.generic, from);
+    warp.resolve(instruction, mask, instruction.operands[N], how.access(AccessKind::load, N * sizeof(T), instruction),
+                 how.generic, from);
     R* d[N];
     for (unsigned i = 0; i < N; ++i) d[i] = warp.at<R>(instruction.operands[i]);
     for_lanes(mask, [&](unsigned lane) {
@@ -60,7 +67,8 @@ template <class T, class R, unsigned N> void load(Warp& warp, const Instruction&
 template <class T, class R, unsigned N> void store(Warp& warp, const Instruction& instruction, Mask mask) {
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     Warp::Pointers to;
-    warp.resolve(instruction, mask, instruction.operands[N], how.access(AccessKind::store, N * sizeof(T), instruction), how.generic, to);
+    warp.resolve(instruction, mask, instruction.operands[N], how.access(AccessKind::store, N * sizeof(T), instruction),
+                 how.generic, to);
     const R* s[N];
     for (unsigned i = 0; i < N; ++i) s[i] = warp.at<R>(instruction.operands[i]);
     if (how.order != Order::weak) std::atomic_thread_fence(std::memory_order_release);
@@ -85,7 +93,8 @@ template <class T, class R, unsigned N> void load_parameter(Warp& warp, const In
             std::memcpy(&value, from + base[lane], sizeof(T));
             return static_cast<R>(value);
         };
-        if (instruction.operands[N].constant()) for_lanes(mask, [=, value = element(0)](unsigned lane) { d[lane] = value; });
+        if (instruction.operands[N].constant())
+            for_lanes(mask, [=, value = element(0)](unsigned lane) { d[lane] = value; });
         else for_lanes(mask, [=](unsigned lane) { d[lane] = element(lane); });
     }
 }
@@ -93,11 +102,15 @@ template <class T, class R, unsigned N> void load_parameter(Warp& warp, const In
 enum class Way { load, store, parameter };
 
 template <class T, class R> Handler by_count(Way way, unsigned elements) {
-    const auto pick = [&]<unsigned N>() -> Handler { return way == Way::load ? &load<T, R, N> : way == Way::store ? &store<T, R, N> : &load_parameter<T, R, N>; };
+    const auto pick = [&]<unsigned N>() -> Handler {
+        return way == Way::load ? &load<T, R, N> : way == Way::store ? &store<T, R, N> : &load_parameter<T, R, N>;
+    };
     if (elements == 1) return pick.template operator()<1>();
     if (elements == 2) return pick.template operator()<2>();
-    if constexpr (sizeof(T) <= 8) if (elements == 4) return pick.template operator()<4>();
-    if constexpr (sizeof(T) <= 4) if (elements == 8) return pick.template operator()<8>();
+    if constexpr (sizeof(T) <= 8)
+        if (elements == 4) return pick.template operator()<4>();
+    if constexpr (sizeof(T) <= 4)
+        if (elements == 8) return pick.template operator()<8>();
     return nullptr;
 }
 
@@ -105,8 +118,10 @@ template <class T, class R> Handler by_count(Way way, unsigned elements) {
 Handler pick_handler(Way way, Type memory, Type registers, unsigned elements) {
     const auto with = [&]<class T>() -> Handler {
         const unsigned width = size_of(registers);
-        if constexpr (sizeof(T) <= 2) if (width == 2) return by_count<T, u16>(way, elements);
-        if constexpr (sizeof(T) <= 4) if (width == 4) return by_count<T, u32>(way, elements);
+        if constexpr (sizeof(T) <= 2)
+            if (width == 2) return by_count<T, u16>(way, elements);
+        if constexpr (sizeof(T) <= 4)
+            if (width == 4) return by_count<T, u32>(way, elements);
         if (width == 8) return by_count<T, u64>(way, elements);
         return nullptr;
     };

@@ -28,7 +28,8 @@ template <bool unpack> void move_parts(Warp& warp, const Instruction& instructio
 }
 
 // The usual case: two halves. operands: whole, low, high.
-template <class Whole, class Part, bool unpack> void move_halves(Warp& warp, const Instruction& instruction, Mask mask) {
+template <class Whole, class Part, bool unpack>
+void move_halves(Warp& warp, const Instruction& instruction, Mask mask) {
     Whole* const whole = warp.at<Whole>(instruction.operands[0]);
     Part *const low = warp.at<Part>(instruction.operands[1]), *const high = warp.at<Part>(instruction.operands[2]);
     if (unpack)
@@ -37,7 +38,9 @@ template <class Whole, class Part, bool unpack> void move_halves(Warp& warp, con
             low[lane] = static_cast<Part>(w);
             high[lane] = static_cast<Part>(w >> 8 * sizeof(Part));
         });
-    else for_lanes(mask, [=](unsigned lane) { whole[lane] = low[lane] | static_cast<Whole>(high[lane]) << 8 * sizeof(Part); });
+    else
+        for_lanes(mask,
+                  [=](unsigned lane) { whole[lane] = low[lane] | static_cast<Whole>(high[lane]) << 8 * sizeof(Part); });
 }
 
 Type part_type(unsigned bytes) {
@@ -49,13 +52,22 @@ Type part_type(unsigned bytes) {
     }
 }
 
-u64 nanoseconds() { return static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count()); }
+u64 nanoseconds() {
+    return static_cast<u64>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count());
+}
 
 // %clock counts instructions of the warp: it grows, and is no time.
 template <class T, int which> void read_clock(Warp& warp, const Instruction& instruction, Mask mask) {
-    const u64 value = which == 0 ? warp.executed : which == 1 ? nanoseconds() : which == 2 ? nanoseconds() >> 32 : which == 3 ? warp.executed >> 32 : warp.launch().grid_id;
+    const u64 value = which == 0   ? warp.executed
+                      : which == 1 ? nanoseconds()
+                      : which == 2 ? nanoseconds() >> 32
+                      : which == 3 ? warp.executed >> 32
+                                   : warp.launch().grid_id;
     T* const d = warp.at<T>(instruction.operands[0]);
     for_lanes(mask, [=](unsigned lane) { d[lane] = static_cast<T>(value); });
+    warp.wrote(); // who waits for a time waits for nobody
 }
 
 Handler clock_of(std::string_view name, Type type) {
@@ -69,7 +81,9 @@ Handler clock_of(std::string_view name, Type type) {
     return nullptr;
 }
 
-template <class T> void move(Warp& warp, const Instruction& instruction, Mask mask) { lane_wise<decltype([](T a) { return a; }), T, T>(warp, instruction, mask); }
+template <class T> void move(Warp& warp, const Instruction& instruction, Mask mask) {
+    lane_wise<decltype([](T a) { return a; }), T, T>(warp, instruction, mask);
+}
 
 void decode_mov(Decoder& decoder) {
     const Type type = decoder.take_type();
@@ -81,12 +95,15 @@ void decode_mov(Decoder& decoder) {
         const unsigned bytes = size_of(type) / static_cast<unsigned>(parts.size());
         if (unpack) decoder.bind(from, type);
         else decoder.out(to, type);
-        for (const Argument& part : parts) unpack ? decoder.out(part, part_type(bytes)) : decoder.bind(part, part_type(bytes));
+        for (const Argument& part : parts)
+            unpack ? decoder.out(part, part_type(bytes)) : decoder.bind(part, part_type(bytes));
         instruction.modifiers = static_cast<u16>(parts.size());
         instruction.immediate = bytes;
         instruction.execute = unpack ? &move_parts<true> : &move_parts<false>;
-        if (parts.size() == 2 && bytes == 4) instruction.execute = unpack ? &move_halves<u64, u32, true> : &move_halves<u64, u32, false>;
-        if (parts.size() == 2 && bytes == 2) instruction.execute = unpack ? &move_halves<u32, u16, true> : &move_halves<u32, u16, false>;
+        if (parts.size() == 2 && bytes == 4)
+            instruction.execute = unpack ? &move_halves<u64, u32, true> : &move_halves<u64, u32, false>;
+        if (parts.size() == 2 && bytes == 2)
+            instruction.execute = unpack ? &move_halves<u32, u16, true> : &move_halves<u32, u16, false>;
         return;
     }
     if (const Handler clock = clock_of(from.text, type)) {
@@ -105,7 +122,9 @@ void decode_mov(Decoder& decoder) {
         return;
     }
     bind(decoder, type, {type});
-    struct Pair { u64 low, high; };
+    struct Pair {
+        u64 low, high;
+    };
     switch (size_of(type)) {
     case 2: instruction.execute = &move<u16>; break;
     case 4: instruction.execute = &move<u32>; break;
@@ -139,7 +158,9 @@ void fetch(Warp& warp, const Instruction& instruction, Mask mask) {
             u32 value = channel == 3 && texture.channels < 4 ? (texture.is_float ? 0x3f800000 : 1) : 0;
             if (channel < texture.channels) {
                 value = 0;
-                if (inside >> lane & 1) std::memcpy(&value, pointers.lane[lane] + channel * texture.bytes_per_channel, texture.bytes_per_channel);
+                if (inside >> lane & 1)
+                    std::memcpy(&value, pointers.lane[lane] + channel * texture.bytes_per_channel,
+                                texture.bytes_per_channel);
                 if (texture.is_signed && texture.bytes_per_channel < 4) {
                     const unsigned shift = 32 - 8 * texture.bytes_per_channel;
                     value = static_cast<u32>(static_cast<s32>(value << shift) >> shift);
@@ -159,7 +180,8 @@ void define_movement(InstructionSet& set) {
         decoder.take("v4");
         const Type type = decoder.take_type(), coordinate = decoder.take_type();
         const Argument &to = decoder.at(0), &from = decoder.at(1);
-        if (coordinate != Type::s32 || size_of(type) != 4 || to.parts.size() != 4 || from.parts.size() != 2 || from.parts[1].parts.size() != 1)
+        if (coordinate != Type::s32 || size_of(type) != 4 || to.parts.size() != 4 || from.parts.size() != 2 ||
+            from.parts[1].parts.size() != 1)
             decoder.unsupported("other than tex1Dfetch");
         for (const Argument& part : to.parts) decoder.out(part, type);
         decoder.bind(from.parts[0], Type::u64);

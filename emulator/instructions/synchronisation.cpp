@@ -11,7 +11,9 @@ void finish_reduction(Warp& warp, const Group& group, const Barrier& barrier) {
     const Instruction& instruction = *group.waits_at;
     const auto what = static_cast<Reduction>(instruction.modifiers & 3);
     if (what == no_reduction) return;
-    if (what == with_count) return for_lanes(group.lanes, [&](unsigned lane) { warp.at<u32>(instruction.operands[3])[lane] = barrier.count; });
+    if (what == with_count)
+        return for_lanes(group.lanes,
+                         [&](unsigned lane) { warp.at<u32>(instruction.operands[3])[lane] = barrier.count; });
     Mask& p = warp.predicate(instruction.operands[3]);
     p = (what == with_and ? barrier.all : barrier.any) ? p | group.lanes : p & ~group.lanes;
 }
@@ -25,12 +27,15 @@ void barrier(Warp& warp, const Instruction& instruction, Mask mask) {
     const u32* const ids = warp.at<u32>(instruction.operands[0]);
     const bool counted = instruction.operands[1].exists();
     const u32* const counts = counted ? warp.at<u32>(instruction.operands[1]) : nullptr;
-    if (instruction.modifiers & aligned && mask != warp.living() && warp.observer()) warp.observer()->split_barrier(warp, mask, instruction);
+    if (instruction.modifiers & aligned && mask != warp.living() && warp.observer())
+        warp.observer()->split_barrier(warp, mask, instruction);
     for (Mask left = mask; left;) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const u32 id = ids[lane], count = counted ? counts[lane] : 0;
         Mask same = 0;
-        for_lanes(left, [&](unsigned other) { if (ids[other] == id && (!counted || counts[other] == count)) same |= Mask{1} << other; });
+        for_lanes(left, [&](unsigned other) {
+            if (ids[other] == id && (!counted || counts[other] == count)) same |= Mask{1} << other;
+        });
         left &= ~same;
         if (instruction.modifiers & 3 && id < 16) {
             Mask p = warp.predicate(instruction.operands[2]);
@@ -44,7 +49,9 @@ void barrier(Warp& warp, const Instruction& instruction, Mask mask) {
     }
 }
 
-void warp_barrier(Warp& warp, const Instruction& instruction, Mask mask) { warp.meet(instruction, mask, warp.at<u32>(instruction.operands[0])); }
+void warp_barrier(Warp& warp, const Instruction& instruction, Mask mask) {
+    warp.meet(instruction, mask, warp.at<u32>(instruction.operands[0]));
+}
 
 void cluster_arrive(Warp& warp, const Instruction& instruction, Mask mask) {
     warp.at_cluster_barrier |= mask;
@@ -115,7 +122,8 @@ void define_synchronisation(InstructionSet& set) {
         decoder.take("mbarrier_init");
         decoder.take_one({"sc", "acq_rel", "acquire", "release"});
         decoder.ignore("sync_restrict");
-        const int scope = decoder.take_one({"cta", "cluster", "gpu", "sys", "global", "shared::cta", "shared::cluster"});
+        const int scope =
+            decoder.take_one({"cta", "cluster", "gpu", "sys", "global", "shared::cta", "shared::cluster"});
         decoder.instruction->modifiers = static_cast<u16>(scope >= 0 && scope < 4 ? scope + 1 : 1);
         decoder.instruction->execute = &fence;
     });

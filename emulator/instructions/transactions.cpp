@@ -1,7 +1,7 @@
 #include "instructions/memory.hpp"
 
-// PTX ISA 9.7.13.15 mbarrier, 9.7.9.25.4 cp.async.bulk, 9.7.9.14 st.async, 9.7.9.23 mapa, 9.7.9.24 getctarank: barriers that count threads
-// and bytes, what counts at them, and addresses in the shared memory of the cluster's other blocks.
+// PTX ISA 9.7.13.15 mbarrier, 9.7.9.25.4 cp.async.bulk, 9.7.9.14 st.async, 9.7.9.23 mapa, 9.7.9.24 getctarank: barriers
+// that count threads and bytes, what counts at them, and addresses in the shared memory of the cluster's other blocks.
 
 namespace cuda_emulator {
 namespace {
@@ -37,17 +37,31 @@ void complete_bytes(Warp& warp, std::byte* at, std::size_t bytes) {
     write(warp, at, state);
 }
 
-enum Operation : u16 { init, invalidate, arrive, arrive_drop, expect, complete, test, try_wait, test_parity, try_parity };
+enum Operation : u16 {
+    init,
+    invalidate,
+    arrive,
+    arrive_drop,
+    expect,
+    complete,
+    test,
+    try_wait,
+    test_parity,
+    try_parity
+};
 enum : u16 { with_bytes = 16, with_result = 32, with_count = 64, in_window = 128 }; // beside Operation
 
-// One mbarrier of each lane, which are accessed like atomics. operands: result if any, address, count or bytes or phase if any.
+// One mbarrier of each lane, which are accessed like atomics. operands: result if any, address, count or bytes or phase
+// if any.
 void mbarrier(Warp& warp, const Instruction& instruction, Mask mask) {
     const auto what = static_cast<Operation>(instruction.modifiers & 15);
     const Operand* operand = instruction.operands + ((instruction.modifiers & with_result) != 0);
     const bool waits = what >= test;
     Access access;
     access.space = Space::shared;
-    access.kind = waits ? AccessKind::load : what == init || what == invalidate ? AccessKind::store : AccessKind::atomic;
+    access.kind = waits                                ? AccessKind::load
+                  : what == init || what == invalidate ? AccessKind::store
+                                                       : AccessKind::atomic;
     access.order = waits ? Order::acquire : what == init || what == invalidate ? Order::weak : Order::release;
     access.scope = waits || what >= arrive ? Scope::cluster : Scope::none;
     access.bytes = 8;
@@ -68,7 +82,8 @@ void mbarrier(Warp& warp, const Instruction& instruction, Mask mask) {
             });
         }
         Transaction state = read(place);
-        if (what != init && !state.initialised) warp.fault(Fault::Kind::trap, "uses an mbarrier that was not initialised", instruction, lane);
+        if (what != init && !state.initialised)
+            warp.fault(Fault::Kind::trap, "uses an mbarrier that was not initialised", instruction, lane);
         switch (what) {
         case init: {
             const u32 count = value();
@@ -80,11 +95,13 @@ void mbarrier(Warp& warp, const Instruction& instruction, Mask mask) {
             state.initialised = 0;
             std::memcpy(place, &state, sizeof state);
             break;
-        case arrive: case arrive_drop: {
+        case arrive:
+        case arrive_drop: {
             const u32 count = instruction.modifiers & with_count ? value() : 1;
             if (instruction.modifiers & with_result) warp.at<u64>(instruction.operands[0])[lane] = state.phase;
             if (instruction.modifiers & with_bytes) state.bytes += value();
-            if (count > state.pending) warp.fault(Fault::Kind::trap, "more threads arrive at an mbarrier than it expects", instruction, lane);
+            if (count > state.pending)
+                warp.fault(Fault::Kind::trap, "more threads arrive at an mbarrier than it expects", instruction, lane);
             state.pending -= count;
             if (what == arrive_drop) state.expected -= count;
             write(warp, place, state);
@@ -108,7 +125,8 @@ void mbarrier(Warp& warp, const Instruction& instruction, Mask mask) {
 }
 
 void decode_mbarrier(Decoder& decoder) {
-    const int name = decoder.take_one({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait"});
+    const int name = decoder.take_one(
+        {"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait"});
     if (name < 0) decoder.unsupported();
     auto what = static_cast<Operation>(name);
     unsigned how = 0;
@@ -127,7 +145,8 @@ void decode_mbarrier(Decoder& decoder) {
     }
     decoder.address(decoder.at(next++));
     if (decoder.has(next)) {
-        decoder.in(next, what == test || what == try_wait ? Type::b64 : Type::b32); // a hint for how long to wait may follow
+        decoder.in(next,
+                   what == test || what == try_wait ? Type::b64 : Type::b32); // a hint for how long to wait may follow
         how |= expects ? with_bytes : what == arrive || what == arrive_drop ? with_count : 0;
     }
     decoder.instruction->modifiers = static_cast<u16>(what | how);
@@ -135,21 +154,29 @@ void decode_mbarrier(Decoder& decoder) {
 }
 
 // The address of a lane of a bulk copy, and that all its bytes are there.
-std::byte* range(Warp& warp, const Instruction& instruction, unsigned lane, u64 address, std::size_t bytes, bool shared) {
+std::byte* range(Warp& warp, const Instruction& instruction, unsigned lane, u64 address, std::size_t bytes,
+                 bool shared) {
     if (!shared) {
         const Allocation allocation = warp.memory().find(address);
-        if (address + bytes > allocation.end()) warp.fault(Fault::Kind::illegal_address, "copies " + std::to_string(bytes) + " bytes that no allocation holds", instruction, lane);
+        if (address + bytes > allocation.end())
+            warp.fault(Fault::Kind::illegal_address,
+                       "copies " + std::to_string(bytes) + " bytes that no allocation holds", instruction, lane);
     }
-    if (address % 16 || bytes % 16) warp.fault(Fault::Kind::misaligned_address, "copies in bulk what is no multiple of 16", instruction, lane);
+    if (address % 16 || bytes % 16)
+        warp.fault(Fault::Kind::misaligned_address, "copies in bulk what is no multiple of 16", instruction, lane);
     if (!shared) return reinterpret_cast<std::byte*>(address);
     const u64 rank = address >> 24, offset = address & 0xffffff;
     const auto& blocks = warp.owner().cluster->blocks;
     if (offset + bytes > warp.owner().shared_bytes || rank > blocks.size())
-        warp.fault(Fault::Kind::illegal_address, "copies " + std::to_string(bytes) + " bytes of shared memory at " + std::to_string(offset), instruction, lane);
+        warp.fault(Fault::Kind::illegal_address,
+                   "copies " + std::to_string(bytes) + " bytes of shared memory at " + std::to_string(offset),
+                   instruction, lane);
     return (rank ? blocks[rank - 1]->shared : warp.owner().shared) + offset;
 }
 
-u64 address_in(Warp& warp, Operand operand, bool narrow, unsigned lane) { return narrow ? warp.at<u32>(operand)[lane] : warp.at<u64>(operand)[lane]; }
+u64 address_in(Warp& warp, Operand operand, bool narrow, unsigned lane) {
+    return narrow ? warp.at<u32>(operand)[lane] : warp.at<u64>(operand)[lane];
+}
 
 enum : u16 { narrow_to = 1, narrow_from = 2, narrow_barrier = 4 };
 
@@ -159,8 +186,10 @@ void bulk_load(Warp& warp, const Instruction& instruction, Mask mask) {
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const std::size_t bytes = warp.at<u32>(operand[2])[lane];
-        std::byte* const to = range(warp, instruction, lane, address_in(warp, operand[0], instruction.modifiers & narrow_to, lane), bytes, true);
-        const std::byte* const from = range(warp, instruction, lane, address_in(warp, operand[1], false, lane), bytes, false);
+        std::byte* const to = range(warp, instruction, lane,
+                                    address_in(warp, operand[0], instruction.modifiers & narrow_to, lane), bytes, true);
+        const std::byte* const from =
+            range(warp, instruction, lane, address_in(warp, operand[1], false, lane), bytes, false);
         // An mbarrier is aligned to 8 bytes only.
         const u64 barrier = address_in(warp, operand[3], instruction.modifiers & narrow_barrier, lane);
         std::byte* const at = range(warp, instruction, lane, barrier & ~u64{15}, 16, true) + (barrier & 15);
@@ -175,7 +204,9 @@ void bulk_store(Warp& warp, const Instruction& instruction, Mask mask) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         const std::size_t bytes = warp.at<u32>(operand[2])[lane];
         std::byte* const to = range(warp, instruction, lane, address_in(warp, operand[0], false, lane), bytes, false);
-        const std::byte* const from = range(warp, instruction, lane, address_in(warp, operand[1], instruction.modifiers & narrow_from, lane), bytes, true);
+        const std::byte* const from =
+            range(warp, instruction, lane, address_in(warp, operand[1], instruction.modifiers & narrow_from, lane),
+                  bytes, true);
         warp.bulk_stores.push_back({to, from, bytes, lane, warp.bulk_groups[lane]});
     }
 }
@@ -185,7 +216,8 @@ void store_async(Warp& warp, const Instruction& instruction, Mask mask) {
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const unsigned elements = how.elements, bytes = instruction.target;
     Warp::Pointers to, barrier;
-    warp.resolve(instruction, mask, instruction.operands[elements], how.access(AccessKind::store, elements * bytes, instruction), false, to);
+    warp.resolve(instruction, mask, instruction.operands[elements],
+                 how.access(AccessKind::store, elements * bytes, instruction), false, to);
     Access arrival = how.access(AccessKind::atomic, 8, instruction);
     arrival.elements = 1;
     arrival.order = Order::release;
@@ -193,7 +225,8 @@ void store_async(Warp& warp, const Instruction& instruction, Mask mask) {
     warp.resolve(instruction, mask, instruction.operands[elements + 1], arrival, false, barrier);
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
-        for (unsigned i = 0; i < elements; ++i) std::memcpy(to.lane[lane] + i * bytes, warp.at<std::byte>(instruction.operands[i]) + lane * bytes, bytes);
+        for (unsigned i = 0; i < elements; ++i)
+            std::memcpy(to.lane[lane] + i * bytes, warp.at<std::byte>(instruction.operands[i]) + lane * bytes, bytes);
         complete_bytes(warp, barrier.lane[lane], std::size_t{elements} * bytes);
     }
 }
@@ -205,7 +238,9 @@ template <class T> void map_address(Warp& warp, const Instruction& instruction, 
     T* const d = warp.at<T>(instruction.operands[0]);
     const T window = instruction.modifiers ? static_cast<T>(warp.memory().shared_window()) : T{0};
     for_lanes(mask, [&](unsigned lane) {
-        if (rank[lane] >= warp.owner().cluster->blocks.size()) warp.fault(Fault::Kind::illegal_address, "maps an address to block " + std::to_string(rank[lane]) + " of the cluster", instruction, lane);
+        if (rank[lane] >= warp.owner().cluster->blocks.size())
+            warp.fault(Fault::Kind::illegal_address,
+                       "maps an address to block " + std::to_string(rank[lane]) + " of the cluster", instruction, lane);
         d[lane] = window + (((a[lane] - window) & 0xffffff) | T{rank[lane] + 1} << 24);
     });
 }
@@ -226,13 +261,17 @@ void no_operation(Warp&, const Instruction&, Mask) {}
 void decode_bulk_copy(Decoder& decoder) {
     Instruction& instruction = *decoder.instruction;
     if (decoder.take("commit_group")) {
-        instruction.execute = [](Warp& warp, const Instruction&, Mask mask) { for_lanes(mask, [&](unsigned lane) { ++warp.bulk_groups[lane]; }); };
+        instruction.execute = [](Warp& warp, const Instruction&, Mask mask) {
+            for_lanes(mask, [&](unsigned lane) { ++warp.bulk_groups[lane]; });
+        };
         return;
     }
     if (decoder.take("wait_group")) {
         decoder.take("read");
         instruction.immediate = decoder.number(decoder.at(0)).value_or(0);
-        instruction.execute = [](Warp& warp, const Instruction& i, Mask mask) { warp.finish_bulk_stores(mask, static_cast<unsigned>(i.immediate)); };
+        instruction.execute = [](Warp& warp, const Instruction& i, Mask mask) {
+            warp.finish_bulk_stores(mask, static_cast<unsigned>(i.immediate));
+        };
         return;
     }
     if (decoder.take("prefetch")) {
@@ -243,7 +282,9 @@ void decode_bulk_copy(Decoder& decoder) {
     decoder.ignore("L2::");
     const bool load = decoder.take("mbarrier::complete_tx::bytes");
     if (!load && !decoder.take("bulk_group")) decoder.unsupported();
-    if (!decoder.take(load ? "global" : "shared::cta") || !(load ? decoder.take("shared::cluster") || decoder.take("shared::cta") : decoder.take("global"))) decoder.unsupported();
+    if (!decoder.take(load ? "global" : "shared::cta") ||
+        !(load ? decoder.take("shared::cluster") || decoder.take("shared::cta") : decoder.take("global")))
+        decoder.unsupported();
     const auto address = [&](std::size_t i, u16 narrow) {
         instruction.flags = 0;
         decoder.address(decoder.at(i));
@@ -291,11 +332,13 @@ void decode_store_async(Decoder& decoder) {
     how.elements = vector < 0 ? 1 : 2u << vector;
     const Argument& data = decoder.at(1);
     if (vector < 0) decoder.bind(data, type);
-    else for (const Argument& part : data.parts) decoder.bind(part, type);
+    else
+        for (const Argument& part : data.parts) decoder.bind(part, type);
     Instruction& instruction = *decoder.instruction;
     for (const std::size_t i : {0, 2}) {
         decoder.address(decoder.at(i));
-        if (instruction.immediate || !(instruction.flags & Instruction::address32)) decoder.unsupported("the form of an address");
+        if (instruction.immediate || !(instruction.flags & Instruction::address32))
+            decoder.unsupported("the form of an address");
     }
     instruction.target = size_of(type);
     instruction.modifiers = how.pack();

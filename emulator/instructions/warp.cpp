@@ -2,8 +2,8 @@
 #include <algorithm>
 
 // Instructions by which the lanes of a warp exchange values: PTX ISA 9.7.9.6 shfl.sync, 9.7.13.8 vote.sync, 9.7.13.9
-// match.sync, 9.7.13.10 activemask, 9.7.13.11 redux.sync, 9.7.13.14 elect.sync. The last operand names the lanes that take part;
-// it may differ from lane to lane (tiles of a warp).
+// match.sync, 9.7.13.10 activemask, 9.7.13.11 redux.sync, 9.7.13.14 elect.sync. The last operand names the lanes that
+// take part; it may differ from lane to lane (tiles of a warp).
 
 namespace cuda_emulator {
 namespace {
@@ -14,7 +14,10 @@ enum ShuffleMode : u16 { up, down, butterfly, indexed };
 template <ShuffleMode mode> bool source_of(unsigned lane, u32 b, u32 c, unsigned& source) {
     const u32 shift = b & 31, clamp = c & 31, segment = c >> 8 & 31;
     const u32 first = lane & segment, last = first | (clamp & ~segment);
-    const s32 from = static_cast<s32>(mode == up ? lane - shift : mode == down ? lane + shift : mode == butterfly ? lane ^ shift : first | (shift & ~segment));
+    const s32 from = static_cast<s32>(mode == up          ? lane - shift
+                                      : mode == down      ? lane + shift
+                                      : mode == butterfly ? lane ^ shift
+                                                          : first | (shift & ~segment));
     const bool in_range = mode == up ? from >= static_cast<s32>(last) : from <= static_cast<s32>(last);
     source = in_range ? static_cast<unsigned>(from) : lane;
     return in_range;
@@ -25,7 +28,8 @@ template <ShuffleMode mode> void shfl(Warp& warp, const Instruction& instruction
     const Operand* const operand = instruction.operands;
     const u32* const members = warp.at<u32>(operand[5]);
     if (!warp.meet(instruction, mask, members)) return;
-    const u32 *const a = warp.at<u32>(operand[2]), *const b = warp.at<u32>(operand[3]), *const c = warp.at<u32>(operand[4]);
+    const u32 *const a = warp.at<u32>(operand[2]), *const b = warp.at<u32>(operand[3]),
+                     *const c = warp.at<u32>(operand[4]);
     u32 result[32];
     unsigned source[32];
     Mask valid = 0, everybody = mask;

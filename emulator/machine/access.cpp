@@ -34,7 +34,8 @@ std::string where_in(const Memory& memory, std::uint64_t address) {
 
 } // namespace
 
-void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic, Pointers& to) {
+void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic,
+                   Pointers& to) {
     alignas(64) std::uint64_t addresses[32];
     const std::uint64_t offset = static_cast<std::uint64_t>(instruction.immediate);
     if (instruction.flags & Instruction::address32) {
@@ -47,7 +48,8 @@ void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, cons
     resolve(instruction, mask, addresses, what, generic, to);
 }
 
-void Warp::resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what, bool generic, Pointers& to) {
+void Warp::resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what,
+                   bool generic, Pointers& to) {
     if (!generic) return translate(instruction, mask, what.space, addresses, what, to);
     // PTX ISA 5.1.2: a generic address is one of shared or local memory if it falls into their window.
     const Memory& arena = memory();
@@ -63,11 +65,13 @@ void Warp::resolve(const Instruction& instruction, Mask mask, const std::uint64_
     if (mask & ~shared & ~local) translate(instruction, mask & ~shared & ~local, Space::global, own, what, to);
 }
 
-void Warp::translate(const Instruction& instruction, Mask mask, Space space, const std::uint64_t* addresses, Access what, Pointers& to) {
+void Warp::translate(const Instruction& instruction, Mask mask, Space space, const std::uint64_t* addresses,
+                     Access what, Pointers& to) {
     what.space = space;
     what.mask = mask;
     what.addresses = addresses;
-    if (observer() && !(space == Space::local && instruction.flags & Instruction::in_local)) observer()->access(*this, what);
+    if (observer() && !(space == Space::local && instruction.flags & Instruction::in_local))
+        observer()->access(*this, what);
     if (what.kind == AccessKind::prefetch) return;
     if (what.kind == AccessKind::store) wrote();
 
@@ -86,7 +90,9 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
     const auto does = [&] { return verb(what.kind) + bytes_of(what.bytes); };
     if (ones & (natural - 1)) {
         const unsigned lane = first_lane([&](std::uint64_t address) { return (address & (natural - 1)) != 0; });
-        fault(Fault::Kind::misaligned_address, does() + " at " + hex(addresses[lane]) + ", which is no multiple of " + std::to_string(natural), instruction, lane);
+        fault(Fault::Kind::misaligned_address,
+              does() + " at " + hex(addresses[lane]) + ", which is no multiple of " + std::to_string(natural),
+              instruction, lane);
     }
     switch (space) {
     case Space::shared: {
@@ -97,40 +103,56 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
         };
         const std::uint64_t size = owner_.shared_bytes;
         if (high + what.bytes > size) {
-            const unsigned lane = first_lane([&](std::uint64_t address) { return !peer_of(address) || (address & 0xffffff) + what.bytes > size; });
+            const unsigned lane = first_lane(
+                [&](std::uint64_t address) { return !peer_of(address) || (address & 0xffffff) + what.bytes > size; });
             const std::uint64_t address = addresses[lane];
             if (!peer_of(address) || (address & 0xffffff) + what.bytes > size)
-                fault(Fault::Kind::illegal_address, does() + " of shared memory at " + std::to_string(address & 0xffffff) + ", of which the block has " + bytes_of(size), instruction, lane);
+                fault(Fault::Kind::illegal_address,
+                      does() + " of shared memory at " + std::to_string(address & 0xffffff) +
+                          ", of which the block has " + bytes_of(size),
+                      instruction, lane);
         }
-        if (high < 1 << 24) for_lanes(mask, [&, own = owner_.shared](unsigned lane) { to.lane[lane] = own + addresses[lane]; });
-        else for_lanes(mask, [&](unsigned lane) { to.lane[lane] = peer_of(addresses[lane])->shared + (addresses[lane] & 0xffffff); });
+        if (high < 1 << 24)
+            for_lanes(mask, [&, own = owner_.shared](unsigned lane) { to.lane[lane] = own + addresses[lane]; });
+        else
+            for_lanes(mask, [&](unsigned lane) {
+                to.lane[lane] = peer_of(addresses[lane])->shared + (addresses[lane] & 0xffffff);
+            });
         return;
     }
     case Space::local: {
         const std::uint64_t size = kernel().local_bytes;
         if (high + what.bytes > size) {
             const unsigned lane = first_lane([&](std::uint64_t address) { return address + what.bytes > size; });
-            fault(Fault::Kind::illegal_address, does() + " of local memory at " + std::to_string(addresses[lane]) + ", of which a thread has " + bytes_of(size), instruction, lane);
+            fault(Fault::Kind::illegal_address,
+                  does() + " of local memory at " + std::to_string(addresses[lane]) + ", of which a thread has " +
+                      bytes_of(size),
+                  instruction, lane);
         }
         for_lanes(mask, [&](unsigned lane) { to.lane[lane] = local(lane) + addresses[lane]; });
         return;
     }
     default: break;
     }
-    const auto inside = [&](std::uint64_t first, std::uint64_t last) { return first >= near_.begin && last + what.bytes <= near_.end() && last + what.bytes > last; };
+    const auto inside = [&](std::uint64_t first, std::uint64_t last) {
+        return first >= near_.begin && last + what.bytes <= near_.end() && last + what.bytes > last;
+    };
     if (!inside(low, high))
         for_lanes(mask, [&](unsigned lane) { // not all in the allocation of last time
             const std::uint64_t address = addresses[lane];
             if (inside(address, address)) return;
             near_ = memory().find(address);
-            if (!inside(address, address)) fault(Fault::Kind::illegal_address, does() + where_in(memory(), address), instruction, lane);
+            if (!inside(address, address))
+                fault(Fault::Kind::illegal_address, does() + where_in(memory(), address), instruction, lane);
         });
     for_lanes(mask, [&](unsigned lane) { to.lane[lane] = reinterpret_cast<std::byte*>(addresses[lane]); });
-    if (what.order != Order::weak && near_.host_visible()) owner_.grid.waits_for_host.store(true, std::memory_order_relaxed);
+    if (what.order != Order::weak && near_.host_visible())
+        owner_.grid.waits_for_host.store(true, std::memory_order_relaxed);
     if (!what.writes()) return;
     // Written from now on. Lanes side by side, the usual case, are one range.
     bool side_by_side = mask == all_lanes;
-    for (unsigned lane = 0; lane < 32; ++lane) side_by_side &= addresses[lane] == low + std::uint64_t{lane} * what.bytes;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        side_by_side &= addresses[lane] == low + std::uint64_t{lane} * what.bytes;
     if (side_by_side) memory().mark_written(low, std::size_t{32} * what.bytes);
     else for_lanes(mask, [&](unsigned lane) { memory().mark_written(addresses[lane], what.bytes); });
 }

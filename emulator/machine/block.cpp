@@ -6,9 +6,17 @@ namespace {
 
 bool differs_between_blocks(Special special) {
     switch (special) {
-    case Special::ctaid_x: case Special::ctaid_y: case Special::ctaid_z: case Special::smid: case Special::cluster_ctarank:
-    case Special::clusterid_x: case Special::clusterid_y: case Special::clusterid_z:
-    case Special::cluster_ctaid_x: case Special::cluster_ctaid_y: case Special::cluster_ctaid_z: return true;
+    case Special::ctaid_x:
+    case Special::ctaid_y:
+    case Special::ctaid_z:
+    case Special::smid:
+    case Special::cluster_ctarank:
+    case Special::clusterid_x:
+    case Special::clusterid_y:
+    case Special::clusterid_z:
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z: return true;
     default: return false;
     }
 }
@@ -22,7 +30,8 @@ Block::Block(Grid& owner) : grid(owner) {
     register_bytes_ = (kernel.register_bytes + 63) / 64 * 64;
     local_bytes_ = (kernel.local_bytes * 32 + 63) / 64 * 64;
     shared_bytes = kernel.shared_bytes + grid.launch.dynamic_shared_bytes;
-    registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, std::max<std::size_t>(64, warps * register_bytes_))));
+    registers_.reset(
+        static_cast<std::byte*>(std::aligned_alloc(64, std::max<std::size_t>(64, warps * register_bytes_))));
     locals_.reset(static_cast<std::byte*>(std::aligned_alloc(64, std::max<std::size_t>(64, warps * local_bytes_))));
     // 128: no access to shared memory needs more, and bytes behind it are never touched.
     shared_memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, (shared_bytes + 255) / 128 * 128)));
@@ -38,7 +47,8 @@ Block::Block(Grid& owner) : grid(owner) {
         warp.constants_ = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(kernel.constants.data()));
         warp.local_ = locals_.get() + i * local_bytes_;
         for (const auto& [special, place] : kernel.specials)
-            for (unsigned lane = 0; lane < 32; ++lane) warp.at<std::uint32_t>({place})[lane] = this->special(special, i, lane);
+            for (unsigned lane = 0; lane < 32; ++lane)
+                warp.at<std::uint32_t>({place})[lane] = this->special(special, i, lane);
     }
     for (Barrier& barrier : barriers) {
         barrier.waiting.resize(warps);
@@ -49,7 +59,8 @@ Block::Block(Grid& owner) : grid(owner) {
 void Block::begin(std::uint64_t number, Cluster* of) {
     const Launch& launch = grid.launch;
     index = number;
-    position = {static_cast<unsigned>(number % launch.grid.x), static_cast<unsigned>(number / launch.grid.x % launch.grid.y),
+    position = {static_cast<unsigned>(number % launch.grid.x),
+                static_cast<unsigned>(number / launch.grid.x % launch.grid.y),
                 static_cast<unsigned>(number / launch.grid.x / launch.grid.y)};
     cluster = of;
     state = nullptr;
@@ -65,7 +76,8 @@ void Block::begin(std::uint64_t number, Cluster* of) {
     }
     for (const auto& [special, place] : launch.kernel->specials)
         if (differs_between_blocks(special))
-            for (const auto& warp : warps_) std::fill_n(warp->at<std::uint32_t>({place}), 32, this->special(special, 0, 0));
+            for (const auto& warp : warps_)
+                std::fill_n(warp->at<std::uint32_t>({place}), 32, this->special(special, 0, 0));
 }
 
 void Block::started() {
@@ -116,7 +128,8 @@ std::uint32_t Block::special(Special special, unsigned warp, unsigned lane) cons
     case Special::cluster_ctarank: return cluster_rank;
     case Special::cluster_nctarank: return static_cast<std::uint32_t>(c.count());
     case Special::is_explicit_cluster: return c.count() > 1;
-    case Special::total_smem_size: case Special::aggr_smem_size: return static_cast<std::uint32_t>(shared_bytes);
+    case Special::total_smem_size:
+    case Special::aggr_smem_size: return static_cast<std::uint32_t>(shared_bytes);
     case Special::dynamic_smem_size: return static_cast<std::uint32_t>(launch.dynamic_shared_bytes);
     // Where cooperative groups find what grid.sync() counts in.
     case Special::envreg1: return static_cast<std::uint32_t>(grid.workspace >> 32);
@@ -171,7 +184,9 @@ Block::Slice Block::finish() {
 }
 
 void Block::arrive(Warp& warp, Mask mask, unsigned id, unsigned expected, bool waits, const Instruction& instruction) {
-    if (id >= barriers.size()) warp.fault(Fault::Kind::trap, "there is no barrier " + std::to_string(id), instruction, static_cast<unsigned>(std::countr_zero(mask)));
+    if (id >= barriers.size())
+        warp.fault(Fault::Kind::trap, "there is no barrier " + std::to_string(id), instruction,
+                   static_cast<unsigned>(std::countr_zero(mask)));
     Barrier& barrier = barriers[id];
     if (!barrier.first) barrier.first = &instruction;
     else if (barrier.first != &instruction) barrier.other = barrier.first;
@@ -219,7 +234,8 @@ void Block::complete(unsigned id, const Instruction* last) {
     Barrier& barrier = barriers[id];
     grid.progress.fetch_add(1, std::memory_order_relaxed);
     if (grid.observer && last)
-        grid.observer->barrier(*this, {id, barrier.waiting, barrier.passed, barrier.expected ? 0 : exited, barrier.expected == 0, last, barrier.other});
+        grid.observer->barrier(*this, {id, barrier.waiting, barrier.passed, barrier.expected ? 0 : exited,
+                                       barrier.expected == 0, last, barrier.other});
     for (const auto& warp : warps_) {
         for (const Group& group : warp->groups())
             if (group.state == Group::State::at_barrier && group.barrier == id) finish_reduction(*warp, group, barrier);
@@ -243,9 +259,10 @@ void Block::deadlock() {
             const Instruction& place = group.waits_at ? *group.waits_at : warp->kernel().instructions[group.pc];
             if (!at) stuck = warp.get(), at = &place, lane = static_cast<unsigned>(std::countr_zero(group.lanes));
             if (++said > 3) continue;
-            text += (said > 1 ? "; " : " ") + std::to_string(std::popcount(group.lanes)) + " of warp " + std::to_string(warp->index) +
-                    (group.waits_at ? " wait at " : " poll at ") + place.detail->text;
-            if (const unsigned line = place.detail->location.outermost().line) text += " (line " + std::to_string(line) + ")";
+            text += (said > 1 ? "; " : " ") + std::to_string(std::popcount(group.lanes)) + " of warp " +
+                    std::to_string(warp->index) + (group.waits_at ? " wait at " : " poll at ") + place.detail->text;
+            if (const unsigned line = place.detail->location.outermost().line)
+                text += " (line " + std::to_string(line) + ")";
         }
     if (said > 3) text += "; and others";
     if (exited) text += "; " + std::to_string(exited) + " threads have ended";

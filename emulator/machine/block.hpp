@@ -15,20 +15,20 @@ struct Grid {
     const Launch& launch;
     Memory& memory;
     Observer* observer = nullptr;
-    std::byte* arguments = nullptr; ///< in the arena
-    std::uint64_t workspace = 0;    ///< of a cooperative launch: what grid.sync() counts in
+    std::byte* arguments = nullptr;         ///< in the arena
+    std::uint64_t workspace = 0;            ///< of a cooperative launch: what grid.sync() counts in
     std::atomic<std::uint64_t> progress{0}; ///< grows as long as anything but polling happens
     std::atomic<std::uint64_t> instructions{0};
     std::atomic<bool> failed{false};
     std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write, so no wait counts as a deadlock
     /// For each host thread: 1 + the progress at which it has polled in vain for long; 0 at work; ~0 has no blocks.
-    std::vector<std::atomic<std::uint64_t>> stuck_at;
+    std::vector<std::atomic<std::uint64_t>> stuck_at{};
 };
 
 /// A barrier of a block (PTX ISA 9.7.13.1).
 struct Barrier {
-    unsigned expected = 0; ///< threads; 0: all of the block
-    unsigned arrived = 0;  ///< threads, waiting or not
+    unsigned expected = 0;             ///< threads; 0: all of the block
+    unsigned arrived = 0;              ///< threads, waiting or not
     std::vector<Mask> waiting, passed; ///< per warp: of bar.sync, of bar.arrive
     bool any = false, all = true;      ///< of the predicates of bar.red, and their number
     unsigned count = 0;
@@ -72,12 +72,14 @@ public:
     Grid& grid;
     Cluster* cluster = nullptr;
     std::array<Barrier, 16> barriers;
-    unsigned exited = 0; ///< threads
+    unsigned exited = 0;                             ///< threads
     const Instruction* at_cluster_barrier = nullptr; ///< the last barrier.cluster.arrive
     const std::vector<std::unique_ptr<Warp>>& all_warps() const { return warps_; }
 
 private:
-    struct Free { void operator()(std::byte* memory) const { std::free(memory); } };
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
     using Bytes = std::unique_ptr<std::byte, Free>;
 
     Slice finish();

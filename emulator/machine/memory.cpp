@@ -55,7 +55,8 @@ bool Memory::free(void* address) {
     // What comes here next starts with clean shadows. Large ranges also give their pages back.
     const auto wipe = [](void* at, std::size_t bytes, bool content) {
         constexpr std::size_t page = 4096;
-        const auto from = reinterpret_cast<std::uintptr_t>(at), first = up(from, page), last = (from + bytes) / page * page;
+        const auto from = reinterpret_cast<std::uintptr_t>(at), first = up(from, page),
+                   last = (from + bytes) / page * page;
         if (first >= last) {
             if (!content) std::memset(at, 0, bytes);
             return;
@@ -75,7 +76,8 @@ bool Memory::free(void* address) {
         size += next->second;
         next = holes_.erase(next);
     }
-    if (next != holes_.begin() && std::prev(next)->first + std::prev(next)->second == begin) std::prev(next)->second += size;
+    if (next != holes_.begin() && std::prev(next)->first + std::prev(next)->second == begin)
+        std::prev(next)->second += size;
     else holes_[begin] = size;
     return true;
 }
@@ -94,7 +96,9 @@ Allocation Memory::nearest(std::uintptr_t address) const {
     const auto after = allocations_.upper_bound(address);
     if (after == allocations_.begin()) return after->second;
     const Allocation& before = std::prev(after)->second;
-    if (after == allocations_.end() || before.contains(address) || address - before.end() <= after->second.begin - address) return before;
+    if (after == allocations_.end() || before.contains(address) ||
+        address - before.end() <= after->second.begin - address)
+        return before;
     return after->second;
 }
 

@@ -17,8 +17,8 @@ struct Allocation {
     std::uintptr_t begin = 0;
     std::size_t size = 0;
     MemoryKind kind = MemoryKind::device;
-    std::string name;            ///< of a variable; empty otherwise
-    std::uint64_t serial = 0;    ///< the how-many-th allocation it is, from 1
+    std::string name;         ///< of a variable; empty otherwise
+    std::uint64_t serial = 0; ///< the how-many-th allocation it is, from 1
     std::uintptr_t end() const { return begin + size; }
     bool contains(std::uintptr_t address) const { return address - begin < size; }
     /// The host may write here without a call that the emulator sees, so nothing here counts as "never written".
@@ -28,8 +28,8 @@ struct Allocation {
 /// Global memory: one arena of the host's address space, so that a device address is a host address.
 ///
 /// Around the arena, at fixed distances, lie two shadows, whose pages cost nothing until they are touched: a byte for
-/// each byte that says whether it was ever written, and sixteen bytes for each word of four for whoever looks for races.
-/// Two windows in front of the arena hold no memory: generic addresses of shared and local memory lie there.
+/// each byte that says whether it was ever written, and sixteen bytes for each word of four for whoever looks for
+/// races. Two windows in front of the arena hold no memory: generic addresses of shared and local memory lie there.
 class Memory {
 public:
     static constexpr std::size_t alignment = 256; ///< as cudaMalloc gives

@@ -28,8 +28,8 @@ struct BlockView {
 /// A warp, as an observer sees it. Thread number in the block = 32 * index + lane.
 struct WarpView {
     BlockView* block = nullptr;
-    unsigned index = 0;   ///< in the block
-    Mask lanes = 0;       ///< lanes that are threads (the last warp of a block may have fewer)
+    unsigned index = 0; ///< in the block
+    Mask lanes = 0;     ///< lanes that are threads (the last warp of a block may have fewer)
     Mask exited = 0;
     void* state = nullptr; ///< the observer's own
 };
@@ -45,26 +45,30 @@ struct Access {
     AccessKind kind = AccessKind::load;
     Order order = Order::weak;
     Scope scope = Scope::none;
-    unsigned bytes = 4; ///< per lane, all elements of a vector together
+    unsigned bytes = 4;    ///< per lane, all elements of a vector together
     unsigned elements = 1; ///< of a vector
     Mask mask = 0;
-    /// Of the lanes in the mask. Global: host addresses. Shared: bytes from the block's beginning (with the block's rank
-    /// in the cluster plus one in the bits from 24 if it is another block's). Local: bytes from the thread's beginning.
+    /// Of the lanes in the mask. Global: host addresses. Shared: bytes from the block's beginning (with the block's
+    /// rank in the cluster plus one in the bits from 24 if it is another block's). Local: bytes from the thread's
+    /// beginning.
     const std::uint64_t* addresses = nullptr;
     const Instruction* instruction = nullptr;
     bool reads() const { return kind != AccessKind::store && kind != AccessKind::prefetch; }
-    bool writes() const { return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::reduction; }
+    bool writes() const {
+        return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::reduction;
+    }
 };
 
 /// A barrier that has just let its threads go.
 struct BarrierEvent {
-    unsigned id = 0;                     ///< bar.sync id
-    std::span<const Mask> waiting;       ///< per warp, the lanes that waited (bar.sync, bar.red)
-    std::span<const Mask> arrived;       ///< per warp, the lanes that arrived without waiting (bar.arrive)
-    unsigned exited = 0;                 ///< threads of the block that had ended and so never came
-    bool all = true;                     ///< the barrier was for the whole block (no count given)
+    unsigned id = 0;                          ///< bar.sync id
+    std::span<const Mask> waiting;            ///< per warp, the lanes that waited (bar.sync, bar.red)
+    std::span<const Mask> arrived;            ///< per warp, the lanes that arrived without waiting (bar.arrive)
+    unsigned exited = 0;                      ///< threads of the block that had ended and so never came
+    bool all = true;                          ///< the barrier was for the whole block (no count given)
     const Instruction* instruction = nullptr; ///< of the last warp that came
-    const Instruction* other = nullptr;       ///< another bar.sync at which some of the threads waited; null if all were at one place
+    const Instruction* other =
+        nullptr; ///< another bar.sync at which some of the threads waited; null if all were at one place
 };
 
 /// Sees what runs. Calls come from several host threads at once, but those for one block come one after another.
@@ -85,8 +89,9 @@ public:
     virtual void split_barrier(WarpView&, Mask, const Instruction&) {}
     /// barrier.cluster: all blocks of the cluster have come.
     virtual void cluster_barrier(std::span<BlockView* const>, const Instruction&) {}
-    /// bar.warp.sync, and what waits for lanes in the same way (shfl.sync, vote.sync, match.sync, redux.sync): the lanes have met. `members`: the
-    /// membermask that the lanes gave; a lane outside its own mask is a fault of the program.
+    /// bar.warp.sync, and what waits for lanes in the same way (shfl.sync, vote.sync, match.sync, redux.sync): the
+    /// lanes have met. `members`: the membermask that the lanes gave; a lane outside its own mask is a fault of the
+    /// program.
     virtual void warp_sync(WarpView&, Mask /*lanes*/, Mask /*members*/, const Instruction&) {}
     virtual void fence(WarpView&, Mask, Scope, const Instruction&) {}
     /// cp.async.wait_group / wait_all: the lanes' copies are there.

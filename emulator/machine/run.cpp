@@ -22,8 +22,11 @@ Fault::Fault(Kind kind, const std::string& text, const std::string& kernel, cons
 
 const char* Fault::what() const noexcept {
     if (whole_.empty()) {
-        const auto at = [](const Dim3& d) { return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")"; };
-        whole_ = (file.empty() ? "" : file + ":" + std::to_string(line) + ": ") + text + " (kernel " + kernel + ", block " + at(block) + ", thread " + at(thread) + ", " + instruction + ")";
+        const auto at = [](const Dim3& d) {
+            return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+        };
+        whole_ = (file.empty() ? "" : file + ":" + std::to_string(line) + ": ") + text + " (kernel " + kernel +
+                 ", block " + at(block) + ", thread " + at(thread) + ", " + instruction + ")";
     }
     return whole_.c_str();
 }
@@ -51,8 +54,10 @@ private:
 /// One host thread: some blocks under way, which take turns; others that have not begun.
 class Worker {
 public:
-    Worker(Grid& grid, const BlockOrder& order, std::atomic<std::uint64_t>& next, std::uint64_t units, unsigned number, unsigned workers)
-        : grid_(grid), order_(order), next_(next), units_(units), stuck_at_(grid.stuck_at[number]), random_(static_cast<unsigned>((grid.launch.seed + 1) * 7919 + number)) {
+    Worker(Grid& grid, const BlockOrder& order, std::atomic<std::uint64_t>& next, std::uint64_t units, unsigned number,
+           unsigned workers)
+        : grid_(grid), order_(order), next_(next), units_(units), stuck_at_(grid.stuck_at[number]),
+          random_(static_cast<unsigned>((grid.launch.seed + 1) * 7919 + number)) {
         stuck_at_ = 0;
         const std::uint64_t size = grid.launch.cluster.count();
         limit_ = std::max<std::uint64_t>(1, grid.launch.resident_blocks / size / workers);
@@ -101,7 +106,8 @@ private:
 
     // Every host thread has polled in vain since the last progress.
     bool all_stuck(std::uint64_t progress) const {
-        return std::ranges::all_of(grid_.stuck_at, [&](const auto& at) { return at == ~std::uint64_t{0} || at == progress + 1; });
+        return std::ranges::all_of(grid_.stuck_at,
+                                   [&](const auto& at) { return at == ~std::uint64_t{0} || at == progress + 1; });
     }
 
     static bool left_of(const Cluster& cluster) {
@@ -139,7 +145,8 @@ private:
         }
         cluster->copies.clear();
         const std::uint64_t wide = all.x / size.x, high = all.y / size.y;
-        const std::uint64_t x0 = unit % wide * size.x, y0 = unit / wide % high * size.y, z0 = unit / wide / high * size.z;
+        const std::uint64_t x0 = unit % wide * size.x, y0 = unit / wide % high * size.y,
+                            z0 = unit / wide / high * size.z;
         for (std::uint64_t i = 0; i < size.count(); ++i) {
             const std::uint64_t x = x0 + i % size.x, y = y0 + i / size.x % size.y, z = z0 + i / size.x / size.y;
             cluster->blocks[i]->cluster_rank = static_cast<unsigned>(i);
@@ -166,7 +173,8 @@ void check(const Launch& launch) {
     if (!launch.grid.count() || !launch.block.count()) wrong("an empty grid or block");
     if (launch.block.count() > 1024) wrong("a block of " + std::to_string(launch.block.count()) + " threads");
     if (launch.arguments.size() < kernel.argument_bytes) wrong("too few arguments");
-    if (launch.grid.x % launch.cluster.x || launch.grid.y % launch.cluster.y || launch.grid.z % launch.cluster.z) wrong("a grid that is no multiple of its clusters");
+    if (launch.grid.x % launch.cluster.x || launch.grid.y % launch.cluster.y || launch.grid.z % launch.cluster.z)
+        wrong("a grid that is no multiple of its clusters");
     const std::uint64_t most = std::uint64_t{kernel.maxntid[0]} * kernel.maxntid[1] * kernel.maxntid[2];
     if (most && launch.block.count() > most) wrong("a block larger than the kernel's __launch_bounds__");
 }
@@ -180,13 +188,15 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
     struct Place {
         Memory& memory;
         std::byte* at;
-        Place(Memory& arena, std::size_t bytes, MemoryKind kind, const char* name) : memory(arena), at(static_cast<std::byte*>(arena.allocate(bytes, kind, name))) {
+        Place(Memory& arena, std::size_t bytes, MemoryKind kind, const char* name)
+            : memory(arena), at(static_cast<std::byte*>(arena.allocate(bytes, kind, name))) {
             if (!at) throw std::bad_alloc();
             memory.mark_written(reinterpret_cast<std::uintptr_t>(at), bytes);
         }
         ~Place() { memory.free(at); }
     };
-    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"), workspace(memory, 8, MemoryKind::device, "workspace");
+    const Place arguments(memory, launch.arguments.size(), MemoryKind::constant, "arguments"),
+        workspace(memory, 8, MemoryKind::device, "workspace");
     std::memcpy(arguments.at, launch.arguments.data(), launch.arguments.size());
     grid.arguments = arguments.at;
     const std::uint32_t words[2] = {8, 0};

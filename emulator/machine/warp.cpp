@@ -72,7 +72,8 @@ void Warp::run_group(std::uint32_t meeting_place, std::uint64_t& quantum) {
     do {
         const Instruction& instruction = code[pc_++];
         Mask mask = active_;
-        if (instruction.guard.exists()) mask &= instruction.guard_negated ? ~predicate(instruction.guard) : predicate(instruction.guard);
+        if (instruction.guard.exists())
+            mask &= instruction.guard_negated ? ~predicate(instruction.guard) : predicate(instruction.guard);
         if (everything) everything->instruction(*this, mask, instruction);
         ++executed;
         if (mask) instruction.execute(*this, instruction, mask);
@@ -89,7 +90,8 @@ Warp::Slice Warp::run(std::uint64_t quantum) {
         std::uint32_t meeting_place;
         if (!choose_group(group, meeting_place)) {
             if (call_off_meetings()) continue;
-            const bool sleeps = std::ranges::any_of(groups_, [](const Group& each) { return each.state == Group::State::sleeping; });
+            const bool sleeps =
+                std::ranges::any_of(groups_, [](const Group& each) { return each.state == Group::State::sleeping; });
             return sleeps ? Slice::sleeps : Slice::waits;
         }
         pc_ = group.pc;
@@ -98,7 +100,9 @@ Warp::Slice Warp::run(std::uint64_t quantum) {
         run_group(meeting_place, quantum);
         if (std::exchange(wrote_, false)) owner_.grid.progress.fetch_add(1, std::memory_order_relaxed);
         if (executed > launch().instruction_limit && active_)
-            fault(Fault::Kind::endless, "runs for more than " + std::to_string(launch().instruction_limit) + " instructions: an endless loop?",
+            fault(Fault::Kind::endless,
+                  "runs for more than " + std::to_string(launch().instruction_limit) +
+                      " instructions: an endless loop?",
                   kernel().instructions[pc_ ? pc_ - 1 : 0], static_cast<unsigned>(std::countr_zero(active_)));
         if (active_) groups_.push_back({pc_, active_, sleep_ ? Group::State::sleeping : Group::State::ready});
     }
@@ -158,7 +162,9 @@ bool Warp::meet(const Instruction& instruction, Mask mask, const std::uint32_t* 
             for (Mask left = mask; left;) {
                 const Mask same = members[std::countr_zero(left)];
                 Mask lanes_of = 0;
-                for_lanes(left, [&](unsigned lane) { if (members[lane] == same) lanes_of |= Mask{1} << lane; });
+                for_lanes(left, [&](unsigned lane) {
+                    if (members[lane] == same) lanes_of |= Mask{1} << lane;
+                });
                 observer()->warp_sync(*this, lanes_of, same, instruction);
                 left &= ~lanes_of;
             }

@@ -15,10 +15,10 @@ struct Group {
     std::uint32_t pc = 0;
     Mask lanes = 0;
     State state = State::ready;
-    std::uint8_t barrier = 0;               ///< which, if at_barrier
-    const Instruction* waits_at = nullptr;  ///< the instruction that made it wait
-    Mask needs = 0;                         ///< if at_meeting: the lanes it waits for
-    bool called_off = false;                ///< its meeting: it goes on with the lanes it has
+    std::uint8_t barrier = 0;              ///< which, if at_barrier
+    const Instruction* waits_at = nullptr; ///< the instruction that made it wait
+    Mask needs = 0;                        ///< if at_meeting: the lanes it waits for
+    bool called_off = false;               ///< its meeting: it goes on with the lanes it has
 };
 
 /// Calls f(lane) for each lane of the mask. The loop over a full warp is one that compilers make vectors of.
@@ -32,8 +32,8 @@ template <class F> inline void for_lanes(Mask mask, F f) {
 
 /// 32 lanes, which run one instruction at a time.
 ///
-/// Lanes that a branch separates form groups. The group with the lowest place in the text goes first, so that lanes meet
-/// again behind the branch (Collange, Stack-less SIMT reconvergence at low cost, 2011).
+/// Lanes that a branch separates form groups. The group with the lowest place in the text goes first, so that lanes
+/// meet again behind the branch (Collange, Stack-less SIMT reconvergence at low cost, 2011).
 class Warp : public WarpView {
 public:
     Warp(Block& owner, unsigned index);
@@ -64,11 +64,17 @@ public:
     /// The lanes wait at the instruction behind this one.
     void wait(Mask mask, Group::State state, const Instruction& instruction, unsigned barrier = 0);
     void release(Group::State state, unsigned barrier = 0);
-    /// For shfl.sync and its like: true if all lanes that the lanes name are here; otherwise the lanes wait, and come again.
+    /// For shfl.sync and its like: true if all lanes that the lanes name are here; otherwise the lanes wait, and come
+    /// again.
     bool meet(const Instruction& instruction, Mask mask, const std::uint32_t* members);
     /// A load or an atomic saw this; seeing the same again and again makes the lanes let others go first.
     void polled(const Instruction& instruction, const void* address, std::uint64_t value);
     void sleep() { sleep_ = true; }
+    /// nanosleep: others go first. Without polling it is a pause, after which the lanes go on by themselves.
+    void pause() {
+        sleep_ = true;
+        if (!poll_.count) wrote_ = true;
+    }
     void wrote() { wrote_ = true; } ///< memory changed, which others may wait for
     Mask living() const { return lanes & ~exited; }
     const std::vector<Group>& groups() const { return groups_; }
@@ -78,8 +84,10 @@ public:
     struct Pointers {
         std::byte* lane[32];
     };
-    void resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic, Pointers& to);
-    void resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what, bool generic, Pointers& to);
+    void resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic,
+                 Pointers& to);
+    void resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what,
+                 bool generic, Pointers& to);
     std::byte* local(unsigned lane) { return local_ + lane * kernel().local_bytes; }
     /// The places of the generic addresses in their spaces.
     std::byte* host_pointer(const Instruction& instruction, unsigned lane, std::uint64_t generic);
@@ -88,7 +96,8 @@ public:
 
     std::uint64_t executed = 0;  ///< instructions
     Mask at_cluster_barrier = 0; ///< lanes that have arrived at barrier.cluster
-    /// cp.async: what has been read and is not yet written. The latest that the ISA allows, so that a wait that misses shows.
+    /// cp.async: what has been read and is not yet written. The latest that the ISA allows, so that a wait that misses
+    /// shows.
     struct Copy {
         std::byte* to;
         std::array<std::byte, 16> data;
@@ -114,19 +123,25 @@ private:
     bool choose_group(Group& chosen, std::uint32_t& meeting_place);
     bool call_off_meetings();
     void run_group(std::uint32_t meeting_place, std::uint64_t& quantum);
-    void translate(const Instruction& instruction, Mask mask, Space space, const std::uint64_t* addresses, Access what, Pointers& to);
+    void translate(const Instruction& instruction, Mask mask, Space space, const std::uint64_t* addresses, Access what,
+                   Pointers& to);
 
     Block& owner_;
     std::byte* registers_ = nullptr;
     std::byte* constants_ = nullptr;
     std::byte* local_ = nullptr;
     std::vector<Group> groups_;
-    std::uint32_t pc_ = 0;  ///< of the running group: of the next instruction
-    Mask active_ = 0;       ///< the running group
-    bool stop_ = false;     ///< the running group changed
+    std::uint32_t pc_ = 0; ///< of the running group: of the next instruction
+    Mask active_ = 0;      ///< the running group
+    bool stop_ = false;    ///< the running group changed
     bool sleep_ = false, wrote_ = false;
     bool called_off_ = false;
-    struct { const Instruction* at; const void* address; std::uint64_t value; unsigned count; } poll_{};
+    struct {
+        const Instruction* at;
+        const void* address;
+        std::uint64_t value;
+        unsigned count;
+    } poll_{};
     Allocation near_; ///< the allocation accessed last
 };
 
@@ -138,11 +153,17 @@ struct MemoryModifiers {
     Space space = Space::global;
     bool generic = false, silent = false;
     std::uint16_t pack() const {
-        return static_cast<std::uint16_t>(std::countr_zero(elements) | unsigned(order) << 2 | unsigned(scope) << 5 | unsigned(space) << 8 | generic << 11 | silent << 12);
+        return static_cast<std::uint16_t>(std::countr_zero(elements) | unsigned(order) << 2 | unsigned(scope) << 5 |
+                                          unsigned(space) << 8 | generic << 11 | silent << 12);
     }
     static MemoryModifiers of(const Instruction& instruction) {
         const unsigned bits = instruction.modifiers;
-        return {1u << (bits & 3), static_cast<Order>(bits >> 2 & 7), static_cast<Scope>(bits >> 5 & 7), static_cast<Space>(bits >> 8 & 7), (bits >> 11 & 1) != 0, (bits >> 12 & 1) != 0};
+        return {1u << (bits & 3),
+                static_cast<Order>(bits >> 2 & 7),
+                static_cast<Scope>(bits >> 5 & 7),
+                static_cast<Space>(bits >> 8 & 7),
+                (bits >> 11 & 1) != 0,
+                (bits >> 12 & 1) != 0};
     }
     Access access(AccessKind kind, unsigned bytes, const Instruction& instruction) const {
         return {space, kind, order, scope, bytes, elements, 0, nullptr, &instruction};

@@ -18,7 +18,9 @@ Operand KernelBuilder::constant(unsigned bytes, std::uint64_t bits, bool dynamic
     if (const auto found = constants_.find(key); found != constants_.end()) return {found->second};
     const std::size_t at = kernel.constants.size() * 8;
     kernel.constants.resize(kernel.constants.size() + std::size_t{4} * bytes); // 32 lanes
-    for (unsigned lane = 0; lane < 32; ++lane) std::memcpy(reinterpret_cast<std::byte*>(kernel.constants.data()) + at + lane * bytes, &bits, std::min(bytes, 8u));
+    for (unsigned lane = 0; lane < 32; ++lane)
+        std::memcpy(reinterpret_cast<std::byte*>(kernel.constants.data()) + at + lane * bytes, &bits,
+                    std::min(bytes, 8u));
     const Operand operand{static_cast<std::uint32_t>(at) | Operand::constant_bit};
     constants_[key] = operand.code;
     if (dynamic_shared) dynamic_constants_.push_back({at, bytes});

@@ -4,7 +4,8 @@
 namespace cuda_emulator {
 
 void syntax_error(const Lexer& lexer, const std::string& expected) {
-    throw PtxError("PTX line " + std::to_string(lexer.peek().line) + ": expected " + expected + ", found \"" + std::string(lexer.peek().text) + "\"");
+    throw PtxError("PTX line " + std::to_string(lexer.peek().line) + ": expected " + expected + ", found \"" +
+                   std::string(lexer.peek().text) + "\"");
 }
 
 void expect(Lexer& lexer, std::string_view sign) {
@@ -53,7 +54,8 @@ Declaration read_declaration(Lexer& lexer) {
         else if (word == "v2") vector = 2;
         else if (word == "v4") vector = 4;
         else if (const auto type = type_named(word)) declaration.type = *type;
-        else if (word != "global" && word != "shared" && word != "const" && word != "local") syntax_error(lexer, "a type instead of ." + std::string(word));
+        else if (word != "global" && word != "shared" && word != "const" && word != "local")
+            syntax_error(lexer, "a type instead of ." + std::string(word));
     }
     read_name(lexer, declaration);
     declaration.size *= vector;

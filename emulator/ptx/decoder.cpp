@@ -9,19 +9,25 @@ namespace cuda_emulator {
 std::uint64_t constant_bits(const Argument& argument, Type type) {
     std::string_view text = argument.text;
     std::uint64_t bits = 0;
-    const auto parse = [&](std::string_view digits, int base) { std::from_chars(digits.data(), digits.data() + digits.size(), bits, base); };
+    const auto parse = [&](std::string_view digits, int base) {
+        std::from_chars(digits.data(), digits.data() + digits.size(), bits, base);
+    };
     const auto as_float = [&](double value) { // a floating-point constant in the type that wants it
         if (argument.negative) value = -value;
-        return type == Type::f32 || size_of(type) == 4 ? std::bit_cast<std::uint32_t>(static_cast<float>(value)) : std::bit_cast<std::uint64_t>(value);
+        return type == Type::f32 || size_of(type) == 4 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                                       : std::bit_cast<std::uint64_t>(value);
     };
     if (text == "WARP_SZ") return 32;
     if (text.starts_with("0f") || text.starts_with("0F")) { // PTX ISA 4.5.2
         parse(text.substr(2), 16);
-        return size_of(type) == 8 && !is_integer(type) ? as_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits))) : bits ^ (argument.negative ? 0x80000000u : 0u);
+        return size_of(type) == 8 && !is_integer(type)
+                   ? as_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                   : bits ^ (argument.negative ? 0x80000000u : 0u);
     }
     if (text.starts_with("0d") || text.starts_with("0D")) {
         parse(text.substr(2), 16);
-        return size_of(type) == 4 ? as_float(std::bit_cast<double>(bits)) : bits ^ (argument.negative ? std::uint64_t{1} << 63 : 0);
+        return size_of(type) == 4 ? as_float(std::bit_cast<double>(bits))
+                                  : bits ^ (argument.negative ? std::uint64_t{1} << 63 : 0);
     }
     if (text.find('.') != std::string_view::npos) return as_float(std::strtod(std::string(text).c_str(), nullptr));
     if (text.starts_with("0x") || text.starts_with("0X")) parse(text.substr(2), 16);
@@ -100,22 +106,49 @@ std::optional<std::int64_t> Decoder::number(const Argument& argument) const {
 namespace {
 
 constexpr std::pair<std::string_view, Special> special_names[] = {
-    {"%tid.x", Special::tid_x}, {"%tid.y", Special::tid_y}, {"%tid.z", Special::tid_z},
-    {"%ntid.x", Special::ntid_x}, {"%ntid.y", Special::ntid_y}, {"%ntid.z", Special::ntid_z},
-    {"%ctaid.x", Special::ctaid_x}, {"%ctaid.y", Special::ctaid_y}, {"%ctaid.z", Special::ctaid_z},
-    {"%nctaid.x", Special::nctaid_x}, {"%nctaid.y", Special::nctaid_y}, {"%nctaid.z", Special::nctaid_z},
-    {"%laneid", Special::laneid}, {"%warpid", Special::warpid}, {"%nwarpid", Special::nwarpid},
-    {"%smid", Special::smid}, {"%nsmid", Special::nsmid}, {"%gridid", Special::gridid},
-    {"%lanemask_eq", Special::lanemask_eq}, {"%lanemask_le", Special::lanemask_le}, {"%lanemask_lt", Special::lanemask_lt},
-    {"%lanemask_ge", Special::lanemask_ge}, {"%lanemask_gt", Special::lanemask_gt},
-    {"%clusterid.x", Special::clusterid_x}, {"%clusterid.y", Special::clusterid_y}, {"%clusterid.z", Special::clusterid_z},
-    {"%nclusterid.x", Special::nclusterid_x}, {"%nclusterid.y", Special::nclusterid_y}, {"%nclusterid.z", Special::nclusterid_z},
-    {"%cluster_ctaid.x", Special::cluster_ctaid_x}, {"%cluster_ctaid.y", Special::cluster_ctaid_y}, {"%cluster_ctaid.z", Special::cluster_ctaid_z},
-    {"%cluster_nctaid.x", Special::cluster_nctaid_x}, {"%cluster_nctaid.y", Special::cluster_nctaid_y}, {"%cluster_nctaid.z", Special::cluster_nctaid_z},
-    {"%cluster_ctarank", Special::cluster_ctarank}, {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%tid.x", Special::tid_x},
+    {"%tid.y", Special::tid_y},
+    {"%tid.z", Special::tid_z},
+    {"%ntid.x", Special::ntid_x},
+    {"%ntid.y", Special::ntid_y},
+    {"%ntid.z", Special::ntid_z},
+    {"%ctaid.x", Special::ctaid_x},
+    {"%ctaid.y", Special::ctaid_y},
+    {"%ctaid.z", Special::ctaid_z},
+    {"%nctaid.x", Special::nctaid_x},
+    {"%nctaid.y", Special::nctaid_y},
+    {"%nctaid.z", Special::nctaid_z},
+    {"%laneid", Special::laneid},
+    {"%warpid", Special::warpid},
+    {"%nwarpid", Special::nwarpid},
+    {"%smid", Special::smid},
+    {"%nsmid", Special::nsmid},
+    {"%gridid", Special::gridid},
+    {"%lanemask_eq", Special::lanemask_eq},
+    {"%lanemask_le", Special::lanemask_le},
+    {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_ge", Special::lanemask_ge},
+    {"%lanemask_gt", Special::lanemask_gt},
+    {"%clusterid.x", Special::clusterid_x},
+    {"%clusterid.y", Special::clusterid_y},
+    {"%clusterid.z", Special::clusterid_z},
+    {"%nclusterid.x", Special::nclusterid_x},
+    {"%nclusterid.y", Special::nclusterid_y},
+    {"%nclusterid.z", Special::nclusterid_z},
+    {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+    {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+    {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+    {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+    {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+    {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+    {"%cluster_ctarank", Special::cluster_ctarank},
+    {"%cluster_nctarank", Special::cluster_nctarank},
     {"%is_explicit_cluster", Special::is_explicit_cluster},
-    {"%total_smem_size", Special::total_smem_size}, {"%dynamic_smem_size", Special::dynamic_smem_size}, {"%aggr_smem_size", Special::aggr_smem_size},
-    {"%envreg1", Special::envreg1}, {"%envreg2", Special::envreg2},
+    {"%total_smem_size", Special::total_smem_size},
+    {"%dynamic_smem_size", Special::dynamic_smem_size},
+    {"%aggr_smem_size", Special::aggr_smem_size},
+    {"%envreg1", Special::envreg1},
+    {"%envreg2", Special::envreg2},
 };
 
 } // namespace
@@ -144,7 +177,8 @@ Operand Decoder::place(const Argument& argument, Type type, bool destination, Ty
     if (symbol.kind == Symbol::Kind::reg) {
         if ((symbol.type == Type::pred) != (type == Type::pred)) unsupported("operand " + std::string(argument.text));
         if (actual && size_of(symbol.type) >= size_of(type)) *actual = symbol.type;
-        else if (size_of(symbol.type) != size_of(type)) unsupported("operand " + std::string(argument.text) + " is a ." + name_of(symbol.type));
+        else if (size_of(symbol.type) != size_of(type))
+            unsupported("operand " + std::string(argument.text) + " is a ." + name_of(symbol.type));
         return {static_cast<std::uint32_t>(symbol.value)};
     }
     if (destination) unsupported("destination " + std::string(argument.text));
@@ -211,8 +245,10 @@ void Decoder::another_instruction() {
 
 void Decoder::unsupported(const std::string& why) const {
     const Detail& detail = *instruction->detail;
-    std::string text = detail.opcode + ": " + (why.empty() ? "not emulated" : "not emulated (" + why + ")") + ", in " + kernel->kernel.name;
-    if (const Location& at = detail.location.outermost(); at.file) text += ", " + *at.file + ":" + std::to_string(at.line);
+    std::string text = detail.opcode + ": " + (why.empty() ? "not emulated" : "not emulated (" + why + ")") + ", in " +
+                       kernel->kernel.name;
+    if (const Location& at = detail.location.outermost(); at.file)
+        text += ", " + *at.file + ":" + std::to_string(at.line);
     throw PtxError(text + ", PTX line " + std::to_string(detail.ptx_line));
 }
 

@@ -35,12 +35,15 @@ struct FunctionCode {
     std::string name;
     std::vector<Instruction> instructions;
     std::vector<std::size_t> first_operand; ///< of each instruction, in KernelBuilder::operands
-    struct Part { Symbol place; std::size_t size = 0; };
-    std::vector<Part> parameters, results;  ///< of a device function: in local memory
-    Operand return_place;                   ///< of a device function: where each lane goes on after it
+    struct Part {
+        Symbol place;
+        std::size_t size = 0;
+    };
+    std::vector<Part> parameters, results;                  ///< of a device function: in local memory
+    Operand return_place;                                   ///< of a device function: where each lane goes on after it
     std::vector<std::pair<std::size_t, std::string>> calls; ///< instruction, function called
-    std::vector<std::size_t> table_entries; ///< operands that are targets (brx.idx)
-    std::uint32_t begin = 0;                ///< in the kernel, once linked
+    std::vector<std::size_t> table_entries;                 ///< operands that are targets (brx.idx)
+    std::uint32_t begin = 0;                                ///< in the kernel, once linked
 };
 
 /// A kernel under construction: places for registers, constants, shared and local memory.
@@ -75,9 +78,10 @@ private:
     std::uint32_t carry_ = Operand::none;
     std::map<std::string, Symbol, std::less<>> shared_; ///< of the module
     std::map<std::string, FunctionCode> functions_;
-    std::vector<std::string> open_; ///< functions whose calls are being followed
+    std::vector<std::string> open_;  ///< functions whose calls are being followed
     std::vector<std::string> order_; ///< functions decoded, each behind those that it calls
-    std::vector<std::pair<std::size_t, unsigned>> dynamic_constants_; ///< place and bytes of addresses of dynamic shared memory
+    std::vector<std::pair<std::size_t, unsigned>>
+        dynamic_constants_; ///< place and bytes of addresses of dynamic shared memory
     std::size_t dynamic_align_ = 16;
 };
 
@@ -143,14 +147,17 @@ using Definition = void (*)(Decoder&);
 /// The definition of a mnemonic; null if the emulator does not have it.
 Definition definition_of(std::string_view mnemonic);
 
-/// A file of definitions calls this for each of its instructions, with the section of the PTX ISA (9.0) that it follows.
+/// A file of definitions calls this for each of its instructions, with the section of the PTX ISA (9.0) that it
+/// follows.
 struct InstructionSet {
     struct Entry {
         std::string_view section;
         Definition decode;
     };
     std::unordered_map<std::string_view, Entry> entries;
-    void define(std::string_view mnemonic, std::string_view section, Definition decode) { entries[mnemonic] = {section, decode}; }
+    void define(std::string_view mnemonic, std::string_view section, Definition decode) {
+        entries[mnemonic] = {section, decode};
+    }
 };
 const InstructionSet& instruction_set();
 

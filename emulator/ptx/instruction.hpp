@@ -20,10 +20,10 @@ struct Location {
 
 /// What nobody needs while an instruction runs.
 struct Detail {
-    std::string text;          ///< as in the PTX, without guard: "ld.global.f32 %f1, [%rd4]"
-    std::string opcode;        ///< "ld.global.f32"
-    std::string function;      ///< mangled name of the kernel or device function that it stands in
-    unsigned ptx_line = 0;     ///< in the PTX text
+    std::string text;      ///< as in the PTX, without guard: "ld.global.f32 %f1, [%rd4]"
+    std::string opcode;    ///< "ld.global.f32"
+    std::string function;  ///< mangled name of the kernel or device function that it stands in
+    unsigned ptx_line = 0; ///< in the PTX text
     Location location;
 };
 
@@ -38,12 +38,49 @@ struct Operand {
 
 /// Special registers that stay the same as long as a thread lives (PTX ISA 10); others are instructions of their own.
 enum class Special : std::uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-    laneid, warpid, nwarpid, smid, nsmid, gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-    clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z,
-    cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z,
-    cluster_ctarank, cluster_nctarank, is_explicit_cluster,
-    total_smem_size, dynamic_smem_size, aggr_smem_size, envreg1, envreg2
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,
+    total_smem_size,
+    dynamic_smem_size,
+    aggr_smem_size,
+    envreg1,
+    envreg2
 };
 
 class Warp;
@@ -59,10 +96,10 @@ struct Instruction {
     Operand guard;                     ///< the predicate of @p or @!p
     bool guard_negated = false;
     static constexpr std::uint8_t address32 = 1, in_local = 2, may_jump = 4;
-    std::uint8_t flags = 0;            ///< of these: the address is in a 32-bit register, is a name in local memory; control flow
-    std::uint16_t modifiers = 0;       ///< for the handler's own use
-    std::uint32_t target = 0;          ///< of a branch or call
-    std::uint32_t index = 0;           ///< in Kernel::instructions: "the place in the text"
+    std::uint8_t flags = 0; ///< of these: the address is in a 32-bit register, is a name in local memory; control flow
+    std::uint16_t modifiers = 0; ///< for the handler's own use
+    std::uint32_t target = 0;    ///< of a branch or call
+    std::uint32_t index = 0;     ///< in Kernel::instructions: "the place in the text"
     const Detail* detail = nullptr;
 };
 

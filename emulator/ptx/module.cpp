@@ -16,7 +16,10 @@ void Module::Text::read() {
         const Token token = lexer.next();
         const std::string_view word = token.text;
         if (word == ".visible" || word == ".weak" || word == ".common") continue;
-        if (word == ".extern") { external = true; continue; }
+        if (word == ".extern") {
+            external = true;
+            continue;
+        }
         if (word == ".version" || word == ".address_size") lexer.next();
         else if (word == ".target") {
             const std::string_view name = lexer.next().text; // sm_90a
@@ -36,7 +39,9 @@ void Module::Text::read() {
             do {
                 if (shared) this->shared[variable.name] = {variable.size, variable.align, variable.open};
                 else if (!external) {
-                    void* address = memory->allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable, std::string(variable.name));
+                    void* address =
+                        memory->allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
+                                         std::string(variable.name));
                     std::memset(address, 0, variable.size);
                     memory->mark_written(reinterpret_cast<std::uintptr_t>(address), variable.size);
                     variable_at[variable.name] = variables.size();
@@ -54,7 +59,9 @@ void Module::Text::read() {
 
 void Module::Text::read_function(Lexer& lexer, bool kernel) {
     const FunctionText place{lexer.position(), lexer.peek().line, kernel};
-    const auto skip_list = [&] { while (lexer.peek().kind != Token::Kind::end && !lexer.take(")")) lexer.next(); };
+    const auto skip_list = [&] {
+        while (lexer.peek().kind != Token::Kind::end && !lexer.take(")")) lexer.next();
+    };
     if (lexer.take("(")) skip_list(); // the result
     const std::string_view name = lexer.next().text;
     if (lexer.take("(")) skip_list();
@@ -89,7 +96,8 @@ void Module::Text::initialise(const Variable& variable, Type type, Lexer& lexer)
             const bool negative = lexer.take("-");
             put(constant_bits({Argument::Kind::number, lexer.next().text, negative, false, {}, {}, 0}, type));
         }
-        if (at > static_cast<std::byte*>(variable.address) + variable.size) syntax_error(lexer, "fewer values for " + variable.name);
+        if (at > static_cast<std::byte*>(variable.address) + variable.size)
+            syntax_error(lexer, "fewer values for " + variable.name);
     } while (depth > 0);
 }
 

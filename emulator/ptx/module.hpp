@@ -27,11 +27,11 @@ struct Kernel {
     std::string name; ///< mangled, as in the PTX
     std::vector<Parameter> parameters;
     std::size_t argument_bytes = 0;
-    std::size_t shared_bytes = 0;   ///< static shared memory; dynamic shared memory lies behind it
-    std::size_t local_bytes = 0;    ///< per thread
-    std::size_t constant_bytes = 0; ///< of the module's __constant__ variables
+    std::size_t shared_bytes = 0;      ///< static shared memory; dynamic shared memory lies behind it
+    std::size_t local_bytes = 0;       ///< per thread
+    std::size_t constant_bytes = 0;    ///< of the module's __constant__ variables
     std::size_t virtual_registers = 0; ///< declared in the PTX; ptxas needs fewer
-    unsigned maxntid[3] = {0, 0, 0};    ///< .maxntid (__launch_bounds__), 0 if not given
+    unsigned maxntid[3] = {0, 0, 0};   ///< .maxntid (__launch_bounds__), 0 if not given
     unsigned reqntid[3] = {0, 0, 0};
     unsigned minnctapersm = 0, maxnreg = 0;
     unsigned reqnctapercluster[3] = {0, 0, 0};
@@ -39,10 +39,11 @@ struct Kernel {
     std::size_t entry = 0;
 
     // What the machine needs beside the instructions.
-    std::size_t register_bytes = 0;          ///< per warp
-    std::vector<std::uint64_t> constants;    ///< immediates, 32 lanes each, at the offsets that operands name
-    std::vector<std::pair<Special, std::uint32_t>> specials; ///< special registers used, and the register that holds each
-    std::vector<Operand> operands;           ///< of all instructions
+    std::size_t register_bytes = 0;       ///< per warp
+    std::vector<std::uint64_t> constants; ///< immediates, 32 lanes each, at the offsets that operands name
+    std::vector<std::pair<Special, std::uint32_t>>
+        specials;                  ///< special registers used, and the register that holds each
+    std::vector<Operand> operands; ///< of all instructions
     std::deque<Detail> details;
     std::deque<Location> locations;
 };

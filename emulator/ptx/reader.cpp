@@ -7,7 +7,8 @@ namespace {
 class FunctionReader {
 public:
     FunctionReader(KernelBuilder& builder, const std::string& name)
-        : builder_(builder), text_(builder.module.functions.at(name)), lexer_(std::string_view(builder.module.text).substr(text_.begin), text_.line) {
+        : builder_(builder), text_(builder.module.functions.at(name)),
+          lexer_(std::string_view(builder.module.text).substr(text_.begin), text_.line) {
         code_.name = name;
     }
 
@@ -22,25 +23,32 @@ public:
         while (!scopes_.empty()) read_statement();
         Decoder end("ret"); // where control falls off the end
         add(end, "ret", lexer_.peek().line, "}");
-        if (!labels_wanted_.empty()) throw PtxError(place() + ": no label " + std::string(labels_wanted_.front().label));
+        if (!labels_wanted_.empty())
+            throw PtxError(place() + ": no label " + std::string(labels_wanted_.front().label));
         return std::move(code_);
     }
 
 private:
     struct Scope {
         std::unordered_map<std::string_view, Symbol> names;
-        struct Numbered { Type type; std::vector<std::uint32_t> places; }; // %r<50>
+        struct Numbered {
+            Type type;
+            std::vector<std::uint32_t> places;
+        }; // %r<50>
         std::unordered_map<std::string_view, Numbered> numbered;
         std::unordered_map<std::string_view, std::uint32_t> labels;
         std::unordered_map<std::string_view, std::vector<std::string_view>> tables; // .branchtargets
-        std::size_t first_wanted = 0; // in labels_wanted_
+        std::size_t first_wanted = 0;                                               // in labels_wanted_
     };
     struct WantedLabel {
         std::string_view label;
         std::size_t instruction, entry; // entry: which operand of it, if it is a jump table's
     };
 
-    std::string place() const { return std::string(text_.kernel ? "kernel " : "device function ") + code_.name + ", PTX line " + std::to_string(lexer_.peek().line); }
+    std::string place() const {
+        return std::string(text_.kernel ? "kernel " : "device function ") + code_.name + ", PTX line " +
+               std::to_string(lexer_.peek().line);
+    }
 
     void read_parameters(std::vector<FunctionCode::Part>& parts) {
         while (!lexer_.take(")")) {
@@ -51,7 +59,8 @@ private:
                 Kernel& kernel = builder_.kernel;
                 symbol.kind = Symbol::Kind::parameter;
                 symbol.value = align_up(kernel.argument_bytes, parameter.align);
-                kernel.parameters.push_back({std::string(parameter.name), symbol.value, parameter.size, parameter.align});
+                kernel.parameters.push_back(
+                    {std::string(parameter.name), symbol.value, parameter.size, parameter.align});
                 kernel.argument_bytes = symbol.value + parameter.size;
             } else symbol.value = builder_.new_local(parameter.size, parameter.align);
             parts.push_back({symbol, parameter.size});
@@ -63,7 +72,7 @@ private:
     // PTX ISA 11.4: performance-tuning directives.
     void read_directives() {
         Kernel& kernel = builder_.kernel;
-        const auto three = [&](unsigned (&values)[3]) {
+        const auto three = [&](unsigned(&values)[3]) {
             values[0] = static_cast<unsigned>(read_number(lexer_));
             values[1] = values[2] = 1;
             for (int i = 1; i < 3 && lexer_.take(","); ++i) values[i] = static_cast<unsigned>(read_number(lexer_));
@@ -77,7 +86,8 @@ private:
             else if (word == ".maxnreg") kernel.maxnreg = static_cast<unsigned>(read_number(lexer_));
             else if (word == ".maxclusterrank") read_number(lexer_);
             else if (word == ".pragma") lexer_.next(), expect(lexer_, ";");
-            else if (word != ".explicitcluster" && word != ".noreturn") throw PtxError(place() + ": unknown directive " + std::string(word));
+            else if (word != ".explicitcluster" && word != ".noreturn")
+                throw PtxError(place() + ": unknown directive " + std::string(word));
         }
     }
 
@@ -154,7 +164,8 @@ private:
             else if (token.kind != Token::Kind::word) syntax_error(lexer_, "an operand before, in " + place());
             if (lexer_.take("|")) argument.second = lexer_.next().text;
             if (lexer_.take("+")) argument.offset = static_cast<std::int64_t>(read_number(lexer_));
-            else if (argument.kind == Argument::Kind::name && lexer_.peek().is("-")) argument.offset = static_cast<std::int64_t>(read_number(lexer_));
+            else if (argument.kind == Argument::Kind::name && lexer_.peek().is("-"))
+                argument.offset = static_cast<std::int64_t>(read_number(lexer_));
         }
         return argument;
     }
@@ -171,8 +182,10 @@ private:
             Declaration variable = read_declaration(lexer_);
             do {
                 const bool shared = word == ".shared";
-                const std::uint32_t at = shared ? builder_.new_shared(variable.size, variable.align) : builder_.new_local(variable.size, variable.align);
-                scopes_.back().names[variable.name] = {shared ? Symbol::Kind::shared : Symbol::Kind::local, variable.type, at, variable.size};
+                const std::uint32_t at = shared ? builder_.new_shared(variable.size, variable.align)
+                                                : builder_.new_local(variable.size, variable.align);
+                scopes_.back().names[variable.name] = {shared ? Symbol::Kind::shared : Symbol::Kind::local,
+                                                       variable.type, at, variable.size};
             } while (read_another(lexer_, variable));
         } else // .pragma, .callprototype
             while (!lexer_.peek().is(";")) lexer_.next();
@@ -204,15 +217,18 @@ private:
     void read_location() {
         using Key = std::tuple<unsigned, unsigned, unsigned>;
         const auto three = [&] {
-            const auto file = static_cast<unsigned>(read_number(lexer_)), line = static_cast<unsigned>(read_number(lexer_));
+            const auto file = static_cast<unsigned>(read_number(lexer_)),
+                       line = static_cast<unsigned>(read_number(lexer_));
             return Key{file, line, static_cast<unsigned>(read_number(lexer_))};
         };
         const Key key = three();
         const auto file = builder_.module.files.find(std::get<0>(key));
-        Location location{file == builder_.module.files.end() ? nullptr : &file->second, std::get<1>(key), std::get<2>(key), nullptr};
+        Location location{file == builder_.module.files.end() ? nullptr : &file->second, std::get<1>(key),
+                          std::get<2>(key), nullptr};
         while (lexer_.take(",")) {
             if (lexer_.next().text != "inlined_at") lexer_.next();
-            else if (const auto caller = locations_.find(three()); caller != locations_.end()) location.inlined_at = caller->second;
+            else if (const auto caller = locations_.find(three()); caller != locations_.end())
+                location.inlined_at = caller->second;
         }
         builder_.kernel.locations.push_back(location);
         location_ = &builder_.kernel.locations.back();
@@ -236,13 +252,15 @@ private:
         return builder_.module_symbol(name);
     }
 
-    void add(Decoder& decoder, std::string_view opcode, unsigned line, std::string_view text, std::string_view guard = {}, bool inverted = false) {
+    void add(Decoder& decoder, std::string_view opcode, unsigned line, std::string_view text,
+             std::string_view guard = {}, bool inverted = false) {
         std::string tidy; // one line, single spaces
         for (const char c : text)
             if (c != ' ' && c != '\t' && c != '\n') tidy += c;
             else if (!tidy.empty() && tidy.back() != ' ') tidy += ' ';
         while (!tidy.empty() && tidy.back() == ' ') tidy.pop_back();
-        builder_.kernel.details.push_back({std::move(tidy), std::string(opcode), code_.name, line, location_ ? *location_ : Location{}});
+        builder_.kernel.details.push_back(
+            {std::move(tidy), std::string(opcode), code_.name, line, location_ ? *location_ : Location{}});
         code_.instructions.emplace_back();
         code_.first_operand.push_back(builder_.operands.size());
         Instruction& instruction = code_.instructions.back();
@@ -254,7 +272,8 @@ private:
         decoder.want_label = [this](std::string_view name, bool table) { want_label(name, table); };
         if (!guard.empty()) {
             const Symbol symbol = lookup(guard);
-            if (symbol.kind != Symbol::Kind::reg || symbol.type != Type::pred) decoder.unsupported("no predicate " + std::string(guard));
+            if (symbol.kind != Symbol::Kind::reg || symbol.type != Type::pred)
+                decoder.unsupported("no predicate " + std::string(guard));
             instruction.guard = {static_cast<std::uint32_t>(symbol.value)};
             instruction.guard_negated = inverted;
         }
@@ -294,6 +313,8 @@ private:
 
 } // namespace
 
-FunctionCode read_function(KernelBuilder& builder, const std::string& name) { return FunctionReader(builder, name).read(); }
+FunctionCode read_function(KernelBuilder& builder, const std::string& name) {
+    return FunctionReader(builder, name).read();
+}
 
 } // namespace cuda_emulator

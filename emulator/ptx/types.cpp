@@ -3,7 +3,8 @@
 namespace cuda_emulator {
 namespace {
 
-constexpr const char* names[] = {"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "b128", "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "pred"};
+constexpr const char* names[] = {"u8",  "u16",  "u32", "u64",   "s8",   "s16",    "s32",  "s64", "b8",  "b16", "b32",
+                                 "b64", "b128", "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "pred"};
 
 } // namespace
 

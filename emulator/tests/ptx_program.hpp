@@ -10,15 +10,18 @@
 /// A kernel "k" whose PTX a test writes: parameters are 64-bit, its body reads them as %p0, %p1, …
 class PtxProgram {
 public:
-    PtxProgram(const std::string& body, unsigned parameters = 1, const std::string& before = {}, const std::string& directives = {}) {
+    PtxProgram(const std::string& body, unsigned parameters = 1, const std::string& before = {},
+               const std::string& directives = {}) {
         std::string list, loads;
         for (unsigned i = 0; i < parameters; ++i) {
             list += (i ? ", " : "") + (".param .u64 a" + std::to_string(i));
             loads += "ld.param.u64 %a" + std::to_string(i) + ", [a" + std::to_string(i) + "];\n";
         }
         module_ = std::make_unique<cuda_emulator::Module>(
-            ".version 8.0\n.target sm_80\n.address_size 64\n" + before + "\n.visible .entry k(" + list + ")\n" + directives +
-                "\n{\n.reg .pred %p<16>;\n.reg .b16 %h<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n.reg .f32 %f<32>;\n.reg .f64 %fd<32>;\n.reg .b64 %a<8>;\n" +
+            ".version 8.0\n.target sm_80\n.address_size 64\n" + before + "\n.visible .entry k(" + list + ")\n" +
+                directives +
+                "\n{\n.reg .pred %p<16>;\n.reg .b16 %h<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n.reg .f32 "
+                "%f<32>;\n.reg .f64 %fd<32>;\n.reg .b64 %a<8>;\n" +
                 loads + body + "\nret;\n}\n",
             memory);
     }

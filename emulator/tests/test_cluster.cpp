@@ -26,7 +26,8 @@ barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; st
 }
 
 TEST_CASE("a block of a cluster that ends does not hold up the others") {
-    PtxProgram program("mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 0; @%p1 exit; barrier.cluster.arrive; barrier.cluster.wait; red.global.add.u32 [%a0], 1;");
+    PtxProgram program("mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 0; @%p1 exit; barrier.cluster.arrive; "
+                       "barrier.cluster.wait; red.global.add.u32 [%a0], 1;");
     program.launch.cluster = {2, 1, 1};
     const auto* out = program.array<unsigned>(1);
     program.run({6}, {32}, out);
@@ -34,7 +35,8 @@ TEST_CASE("a block of a cluster that ends does not hold up the others") {
 }
 
 TEST_CASE("an address in a block that the cluster does not have is a fault") {
-    PtxProgram program(".shared .u32 mine; mov.u32 %r1, mine; mapa.shared::cluster.u32 %r2, %r1, 2; st.shared::cluster.u32 [%r2], 0;");
+    PtxProgram program(
+        ".shared .u32 mine; mov.u32 %r1, mine; mapa.shared::cluster.u32 %r2, %r1, 2; st.shared::cluster.u32 [%r2], 0;");
     program.launch.cluster = {2, 1, 1};
     CHECK_THROWS_AS(program.run({2}, {1}, program.array<unsigned>(1)), Fault);
 }
@@ -50,7 +52,8 @@ cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%a0], 
 ld.shared.u32 %r4, [data]; st.global.u32 [%a1], %r4;
 WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra WAIT;
 shl.b32 %r5, %r3, 2; add.u32 %r5, %r1, %r5; ld.shared.u32 %r6, [%r5];
-mul.wide.u32 %rd1, %r3, 4; add.s64 %rd1, %a1, %rd1; st.global.u32 [%rd1+4], %r6;)", 2);
+mul.wide.u32 %rd1, %r3, 4; add.s64 %rd1, %a1, %rd1; st.global.u32 [%rd1+4], %r6;)",
+                       2);
     auto* in = program.array<unsigned>(16);
     for (unsigned i = 0; i < 16; ++i) in[i] = 100 + i;
     const auto* out = program.array<unsigned>(17);
@@ -89,7 +92,9 @@ ld.shared.u64 %rd3, [data]; mul.wide.u32 %rd4, %r3, 8; add.s64 %rd4, %a0, %rd4; 
 }
 
 TEST_CASE("an mbarrier that more threads arrive at than it expects, or that nobody initialised, is a fault") {
-    const std::string body = GENERATE("mbarrier.init.shared::cta.b64 [%r2], 2; mbarrier.arrive.shared::cta.b64 _, [%r2], 3;", "st.shared.u64 [bar], 0; mbarrier.arrive.shared::cta.b64 _, [%r2];");
+    const std::string body =
+        GENERATE("mbarrier.init.shared::cta.b64 [%r2], 2; mbarrier.arrive.shared::cta.b64 _, [%r2], 3;",
+                 "st.shared.u64 [bar], 0; mbarrier.arrive.shared::cta.b64 _, [%r2];");
     PtxProgram program(".shared .align 8 .b64 bar; mov.u32 %r2, bar; " + body);
     CHECK_THROWS_AS(program.run({1}, {1}, program.array<unsigned>(1)), Fault);
 }

@@ -138,7 +138,8 @@ bar.sync 0; @%p1 bra END; add.u32 %r3, %r3, 1; st.release.gpu.u32 [%a0+4], %r3; 
 
 TEST_CASE("all blocks of a cooperative launch are there at once") {
     // Each adds one and waits for all.
-    PtxProgram program("red.global.add.u32 [%a0], 1; WAIT: ld.acquire.gpu.u32 %r1, [%a0]; setp.ne.u32 %p1, %r1, 3000; @%p1 bra WAIT;");
+    PtxProgram program(
+        "red.global.add.u32 [%a0], 1; WAIT: ld.acquire.gpu.u32 %r1, [%a0]; setp.ne.u32 %p1, %r1, 3000; @%p1 bra WAIT;");
     program.launch.cooperative = true;
     const auto* out = program.array<unsigned>(1);
     program.run({3000}, {1}, out);
@@ -146,7 +147,8 @@ TEST_CASE("all blocks of a cooperative launch are there at once") {
 }
 
 TEST_CASE("a grid whose blocks wait for more than can be resident is a deadlock") {
-    PtxProgram program("red.global.add.u32 [%a0], 1; WAIT: ld.acquire.gpu.u32 %r1, [%a0]; setp.ne.u32 %p1, %r1, 300; @%p1 bra WAIT;");
+    PtxProgram program(
+        "red.global.add.u32 [%a0], 1; WAIT: ld.acquire.gpu.u32 %r1, [%a0]; setp.ne.u32 %p1, %r1, 300; @%p1 bra WAIT;");
     program.launch.resident_blocks = 64;
     CHECK(fault_of(program, {300}, {1}, program.array<unsigned>(1)).kind == Fault::Kind::deadlock);
 }
@@ -154,8 +156,11 @@ TEST_CASE("a grid whose blocks wait for more than can be resident is a deadlock"
 TEST_CASE("a cooperative launch finds a word to count in, and a block that never counts there is a deadlock") {
     // As grid.sync() does: %envreg1 and %envreg2 hold the address of two words, of which the second is its own.
     const bool all = GENERATE(true, false);
-    PtxProgram program(std::string("mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1}; mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 3;\n") + (all ? "" : "@%p1 exit;") +
-                       "red.global.add.u32 [%rd1+4], 1; WAIT: ld.acquire.gpu.u32 %r4, [%rd1+4]; setp.ne.u32 %p2, %r4, 20; @%p2 bra WAIT;");
+    PtxProgram program(std::string("mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd1, {%r2, %r1}; mov.u32 "
+                                   "%r3, %ctaid.x; setp.eq.u32 %p1, %r3, 3;\n") +
+                       (all ? "" : "@%p1 exit;") +
+                       "red.global.add.u32 [%rd1+4], 1; WAIT: ld.acquire.gpu.u32 %r4, [%rd1+4]; setp.ne.u32 %p2, %r4, "
+                       "20; @%p2 bra WAIT;");
     program.launch.cooperative = true;
     if (all) CHECK_NOTHROW(program.run({20}, {1}, program.array<unsigned>(1)));
     else CHECK(fault_of(program, {20}, {1}, program.array<unsigned>(1)).kind == Fault::Kind::deadlock);
@@ -194,7 +199,8 @@ TEST_CASE("a barrier tells the observer who came and who had ended") {
 }
 
 TEST_CASE("a barrier that only some lanes of a warp reach together is told") {
-    PtxProgram program("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; bar.sync 0; bra END; LOW: bar.sync 0; END:");
+    PtxProgram program(
+        "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; bar.sync 0; bra END; LOW: bar.sync 0; END:");
     Recorder recorder;
     program.observer = &recorder;
     program.run({1}, {32}, program.array<unsigned>(1));
@@ -204,10 +210,21 @@ TEST_CASE("a barrier that only some lanes of a warp reach together is told") {
 }
 
 TEST_CASE("threads that wait at different barriers are a deadlock") {
-    PtxProgram program("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra LOW; bar.sync 0; bra END; LOW: bar.sync 1; END:");
+    PtxProgram program(
+        "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra LOW; bar.sync 0; bra END; LOW: bar.sync 1; END:");
     const Fault fault = fault_of(program, {1}, {64}, program.array<unsigned>(1));
     CHECK(fault.kind == Fault::Kind::deadlock);
     CHECK_THAT(fault.what(), ContainsSubstring("bar.sync 0") && ContainsSubstring("bar.sync 1"));
+}
+
+TEST_CASE("threads that pause, or wait for a time, are no deadlock") {
+    PtxProgram program(R"(
+mov.u32 %r1, 0; PAUSE: nanosleep.u32 100; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 3000; @%p1 bra PAUSE;
+mov.u64 %rd1, %globaltimer; TIME: nanosleep.u32 100; mov.u64 %rd2, %globaltimer; sub.u64 %rd2, %rd2, %rd1; setp.lt.u64 %p1, %rd2, 2000000; @%p1 bra TIME;
+st.global.u32 [%a0], %r1;)");
+    const auto* out = program.array<unsigned>(1);
+    program.run({1}, {32}, out);
+    CHECK(out[0] == 3000);
 }
 
 TEST_CASE("an endless loop ends at the limit of instructions") {
@@ -223,7 +240,8 @@ TEST_CASE("an access out of bounds is told with block, thread and the allocation
     CHECK(fault.kind == Fault::Kind::illegal_address);
     CHECK(fault.block.x == 1);
     CHECK(fault.thread.x == 36);
-    CHECK_THAT(fault.what(), ContainsSubstring("writes 4 bytes at ") && ContainsSubstring("0 bytes behind the end of an allocation of 400 bytes"));
+    CHECK_THAT(fault.what(), ContainsSubstring("writes 4 bytes at ") &&
+                                 ContainsSubstring("0 bytes behind the end of an allocation of 400 bytes"));
 }
 
 TEST_CASE("faults of addresses are found in every space") {
@@ -233,7 +251,8 @@ TEST_CASE("faults of addresses are found in every space") {
         {"ld.global.u32 %r1, [%a0+-4];", Fault::Kind::illegal_address, "before the beginning"},
         {"mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];", Fault::Kind::illegal_address, "no device memory"},
         {".shared .b8 s[16]; ld.shared.u32 %r1, [s+16];", Fault::Kind::illegal_address, "shared memory at 16"},
-        {".local .b8 l[16]; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1; st.u32 [%rd1+16], 0;", Fault::Kind::illegal_address, "local memory at 16"},
+        {".local .b8 l[16]; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1; st.u32 [%rd1+16], 0;",
+         Fault::Kind::illegal_address, "local memory at 16"},
         {"atom.global.add.u32 %r1, [%a0+64], 1;", Fault::Kind::illegal_address, "updates 4 bytes"},
         {"trap;", Fault::Kind::trap, "trap"},
     }));
@@ -301,7 +320,8 @@ mov.f32 %f1, 0f3F000000; red.global.add.f32 [%a0+12], %f1; atom.global.inc.u32 %
 
 TEST_CASE("with one host thread an order gives the same run every time, and another order another") {
     // Lanes append their number to a list.
-    PtxProgram program("mov.u32 %r1, %tid.x; atom.global.add.u32 %r2, [%a0], 1; mul.wide.u32 %rd1, %r2, 4; add.s64 %rd1, %a0, %rd1; st.global.u32 [%rd1+4], %r1;");
+    PtxProgram program("mov.u32 %r1, %tid.x; atom.global.add.u32 %r2, [%a0], 1; mul.wide.u32 %rd1, %r2, 4; add.s64 "
+                       "%rd1, %a0, %rd1; st.global.u32 [%rd1+4], %r1;");
     program.launch.host_threads = 1;
     const auto list = [&](std::uint64_t seed) {
         program.launch.seed = seed;
@@ -326,11 +346,12 @@ TEST_CASE("launches that no device accepts are refused") {
 TEST_CASE("printf prints what a kernel prints") {
     std::string text;
     set_printf_sink([&](const std::string& line) { text += line; });
-    PtxProgram program(R"(
+    PtxProgram program(
+        R"(
 .local .align 8 .b8 l[24]; .reg .b64 %SP; mov.u64 %SP, l; cvta.local.u64 %SP, %SP;
 mov.u32 %r1, %tid.x; st.u32 [%SP], %r1; mov.f64 %fd1, 1.5; st.f64 [%SP+8], %fd1; mov.u64 %rd2, -3; st.u64 [%SP+16], %rd2; mov.u64 %rd1, format; cvta.global.u64 %rd1, %rd1;
 { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd1; st.param.b64 [a], %SP; call (r), vprintf, (f, a); })",
-                       1, R"(.global .align 1 .b8 format[16] = {37, 48, 50, 100, 32, 37, 46, 50, 102, 32, 37, 108, 100, 37, 37, 0};
+        1, R"(.global .align 1 .b8 format[16] = {37, 48, 50, 100, 32, 37, 46, 50, 102, 32, 37, 108, 100, 37, 37, 0};
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);)"); // "%02d %.2f %ld%%"
     program.run({1}, {2}, program.array<unsigned>(1));
     set_printf_sink({});

@@ -27,7 +27,8 @@ mov.u32 %r1, dynamic;
 ret;
 }
 .entry other() { ret; }
-)", memory);
+)",
+                        memory);
     CHECK(module.target() == 90);
     CHECK(module.kernels() == std::vector<std::string>{"k", "other"});
     const Kernel& kernel = module.kernel("k");
@@ -70,7 +71,8 @@ ret;
 .file 1 "a.cu"
 .file 2 "b.hpp"
 .section .debug_str { $L__info_string0: .b8 95 }
-)", memory);
+)",
+                        memory);
     const Instruction& add = module.kernel("k").instructions[2];
     CHECK(add.detail->text == "add.s32 %r1, %r1, 3");
     CHECK(*add.detail->location.file == "b.hpp");
@@ -90,7 +92,8 @@ TEST_CASE("an instruction that the emulator does not have is refused in one line
         }
         return "accepted";
     };
-    CHECK_THAT(error_of("wgmma.fence.sync.aligned;"), ContainsSubstring("wgmma.fence.sync.aligned: not emulated") && ContainsSubstring("in k, source.cu:7"));
+    CHECK_THAT(error_of("wgmma.fence.sync.aligned;"),
+               ContainsSubstring("wgmma.fence.sync.aligned: not emulated") && ContainsSubstring("in k, source.cu:7"));
     CHECK_THAT(error_of("add.sideways.s32 %r1, %r2, %r3;"), ContainsSubstring(".sideways"));
     CHECK_THAT(error_of("add.s32 %r1, %r2, %rd3;"), ContainsSubstring("%rd3"));
     CHECK_THAT(error_of("add.s32 %r1, %r2;"), ContainsSubstring("number of operands"));

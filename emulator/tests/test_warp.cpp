@@ -49,12 +49,15 @@ HIGH: add.u32 %r6, %r6, 100; shfl.sync.bfly.b32 %r5, %r6, 1, 31, 0xffff0000; mov
 
 TEST_CASE("a shuffle from a lane that does not take part is told") {
     Shuffles shuffles;
-    lanes("setp.ge.u32 %p1, %r4, 16; mov.u32 %r5, 0; @%p1 bra END; shfl.sync.down.b32 %r5, %r4, 8, 31, 0x0000ffff; END:", &shuffles);
+    lanes(
+        "setp.ge.u32 %p1, %r4, 16; mov.u32 %r5, 0; @%p1 bra END; shfl.sync.down.b32 %r5, %r4, 8, 31, 0x0000ffff; END:",
+        &shuffles);
     CHECK(shuffles.bad == 8);
 }
 
 TEST_CASE("tiles of a warp shuffle each with its own members") {
-    const auto result = lanes("mov.u32 %r6, 0xffff; and.b32 %r7, %r4, 16; shl.b32 %r6, %r6, %r7; shfl.sync.bfly.b32 %r5, %r4, 8, 0x101f, %r6;");
+    const auto result = lanes("mov.u32 %r6, 0xffff; and.b32 %r7, %r4, 16; shl.b32 %r6, %r6, %r7; shfl.sync.bfly.b32 "
+                              "%r5, %r4, 8, 0x101f, %r6;");
     for (unsigned lane = 0; lane < 32; ++lane) CHECK(result[lane] == (lane ^ 8));
 }
 
@@ -76,7 +79,8 @@ TEST_CASE("cp.async arrives when it is waited for, and not before") {
 .shared .align 16 .b8 s[32]; mov.u32 %r1, s; st.shared.u32 [s], 5; st.shared.u32 [s+16], 5;
 cp.async.ca.shared.global [%r1], [%a0], 16; cp.async.commit_group;
 cp.async.cg.shared.global [%r1+16], [%a0], 16, 4; cp.async.commit_group;
-)") + (waits ? "cp.async.wait_group 1;" : "") + R"(
+)") + (waits ? "cp.async.wait_group 1;" : "") +
+                       R"(
 ld.shared.u32 %r2, [s]; ld.shared.u32 %r3, [s+16]; cp.async.wait_all; ld.shared.v2.u32 {%r4, %r5}, [s+16];
 st.global.v4.u32 [%a0+16], {%r2, %r3, %r4, %r5};)");
     auto* out = program.array<unsigned>(8, 77);
@@ -88,30 +92,45 @@ st.global.v4.u32 [%a0+16], {%r2, %r3, %r4, %r5};)");
 }
 
 TEST_CASE("a matrix product of fragments is that of the matrices") {
-    struct Case { std::string name, a, c; unsigned m, k, a_registers, b_registers, c_registers; };
-    const Case shape = GENERATE(Case{"m8n8k4", "f64", "f64", 8, 4, 1, 1, 2}, Case{"m16n8k8", "f16", "f32", 16, 8, 2, 1, 4}, Case{"m16n8k16", "f16", "f32", 16, 16, 4, 2, 4},
-                                Case{"m16n8k16", "bf16", "f32", 16, 16, 4, 2, 4}, Case{"m16n8k8", "tf32", "f32", 16, 8, 4, 2, 4}, Case{"m16n8k4", "tf32", "f32", 16, 4, 2, 1, 4},
-                                Case{"m16n8k32", "s8", "s32", 16, 32, 4, 2, 4}, Case{"m16n8k16", "f64", "f64", 16, 16, 8, 4, 4});
+    struct Case {
+        std::string name, a, c;
+        unsigned m, k, a_registers, b_registers, c_registers;
+    };
+    const Case shape =
+        GENERATE(Case{"m8n8k4", "f64", "f64", 8, 4, 1, 1, 2}, Case{"m16n8k8", "f16", "f32", 16, 8, 2, 1, 4},
+                 Case{"m16n8k16", "f16", "f32", 16, 16, 4, 2, 4}, Case{"m16n8k16", "bf16", "f32", 16, 16, 4, 2, 4},
+                 Case{"m16n8k8", "tf32", "f32", 16, 8, 4, 2, 4}, Case{"m16n8k4", "tf32", "f32", 16, 4, 2, 1, 4},
+                 Case{"m16n8k32", "s8", "s32", 16, 32, 4, 2, 4}, Case{"m16n8k16", "f64", "f64", 16, 16, 8, 4, 4});
     CAPTURE(shape.name, shape.a);
     const bool wide = shape.a == "f64";
     const unsigned bytes = wide ? 8 : 4, per_register = wide || shape.a == "tf32" ? 1 : shape.a == "s8" ? 4 : 2;
     // Each lane reads its fragments from arrays [register][lane], and writes its results so.
-    std::string body = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, " + std::to_string(bytes) + "; add.s64 %rd2, %a0, %rd1; add.s64 %rd3, %a1, %rd1; add.s64 %rd4, %a2, %rd1;\n";
+    std::string body = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, " + std::to_string(bytes) +
+                       "; add.s64 %rd2, %a0, %rd1; add.s64 %rd3, %a1, %rd1; add.s64 %rd4, %a2, %rd1;\n";
     const std::string kind = wide ? "f64" : "b32", reg = wide ? "%fd" : "%r";
     const auto fragment = [&](unsigned first, unsigned count) {
         std::string list = "{";
         for (unsigned i = 0; i < count; ++i) list += (i ? ", " : "") + reg + std::to_string(first + i);
         return list + "}";
     };
-    const auto at = [&](const char* base, unsigned i) { return std::string("[") + base + "+" + std::to_string(i * 32 * bytes) + "]"; };
-    for (unsigned i = 0; i < shape.a_registers; ++i) body += "ld.global." + kind + " " + reg + std::to_string(2 + i) + ", " + at("%rd2", i) + ";\n";
-    for (unsigned i = 0; i < shape.b_registers; ++i) body += "ld.global." + kind + " " + reg + std::to_string(12 + i) + ", " + at("%rd3", i) + ";\n";
+    const auto at = [&](const char* base, unsigned i) {
+        return std::string("[") + base + "+" + std::to_string(i * 32 * bytes) + "]";
+    };
+    for (unsigned i = 0; i < shape.a_registers; ++i)
+        body += "ld.global." + kind + " " + reg + std::to_string(2 + i) + ", " + at("%rd2", i) + ";\n";
+    for (unsigned i = 0; i < shape.b_registers; ++i)
+        body += "ld.global." + kind + " " + reg + std::to_string(12 + i) + ", " + at("%rd3", i) + ";\n";
     const std::string c_reg = wide ? "%fd" : shape.c == "f32" ? "%f" : "%r";
-    for (unsigned i = 0; i < shape.c_registers; ++i) body += "ld.global." + shape.c + " " + c_reg + std::to_string(22 + i) + ", " + at("%rd4", i) + ";\n";
+    for (unsigned i = 0; i < shape.c_registers; ++i)
+        body += "ld.global." + shape.c + " " + c_reg + std::to_string(22 + i) + ", " + at("%rd4", i) + ";\n";
     std::string c_list = fragment(22, shape.c_registers);
-    if (shape.c == "f32") for (std::size_t p; (p = c_list.find("%r")) != std::string::npos;) c_list.replace(p, 2, "%f");
-    body += "mma.sync.aligned." + shape.name + ".row.col." + shape.c + "." + shape.a + "." + shape.a + "." + shape.c + " " + c_list + ", " + fragment(2, shape.a_registers) + ", " + fragment(12, shape.b_registers) + ", " + c_list + ";\n";
-    for (unsigned i = 0; i < shape.c_registers; ++i) body += "st.global." + shape.c + " " + at("%rd4", i) + ", " + c_reg + std::to_string(22 + i) + ";\n";
+    if (shape.c == "f32")
+        for (std::size_t p; (p = c_list.find("%r")) != std::string::npos;) c_list.replace(p, 2, "%f");
+    body += "mma.sync.aligned." + shape.name + ".row.col." + shape.c + "." + shape.a + "." + shape.a + "." + shape.c +
+            " " + c_list + ", " + fragment(2, shape.a_registers) + ", " + fragment(12, shape.b_registers) + ", " +
+            c_list + ";\n";
+    for (unsigned i = 0; i < shape.c_registers; ++i)
+        body += "st.global." + shape.c + " " + at("%rd4", i) + ", " + c_reg + std::to_string(22 + i) + ";\n";
     PtxProgram program(body, 3);
 
     const auto A = [](unsigned i, unsigned k) { return static_cast<int>((3 * i + 5 * k) % 11) - 5; };
@@ -133,20 +152,28 @@ TEST_CASE("a matrix product of fragments is that of the matrices") {
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned j = 0; j < per_register; ++j) {
             for (unsigned r = 0; r < shape.a_registers; ++r)
-                put(a, r, lane, j, A(lane / 4 + (shape.m == 16 ? 8 * (r % 2) : 0), lane % 4 * per_register + j + 4 * per_register * (shape.m == 16 ? r / 2 : r)));
-            for (unsigned r = 0; r < shape.b_registers; ++r) put(b, r, lane, j, B(lane % 4 * per_register + j + 4 * per_register * r, lane / 4));
+                put(a, r, lane, j,
+                    A(lane / 4 + (shape.m == 16 ? 8 * (r % 2) : 0),
+                      lane % 4 * per_register + j + 4 * per_register * (shape.m == 16 ? r / 2 : r)));
+            for (unsigned r = 0; r < shape.b_registers; ++r)
+                put(b, r, lane, j, B(lane % 4 * per_register + j + 4 * per_register * r, lane / 4));
         }
     for (unsigned i = 0; i < shape.c_registers * 32; ++i) {
         const double d = 1;
         const float f = 1;
         const int s = 1;
-        std::memcpy(c + i * bytes, wide ? static_cast<const void*>(&d) : shape.c == "f32" ? static_cast<const void*>(&f) : &s, bytes);
+        std::memcpy(c + i * bytes,
+                    wide               ? static_cast<const void*>(&d)
+                    : shape.c == "f32" ? static_cast<const void*>(&f)
+                                       : &s,
+                    bytes);
     }
     program.run({1}, {32}, a, b, c);
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned r = 0; r < shape.c_registers; ++r) {
             int expected = 1;
-            for (unsigned k = 0; k < shape.k; ++k) expected += A(lane / 4 + 8 * (r / 2), k) * B(k, 2 * (lane % 4) + r % 2);
+            for (unsigned k = 0; k < shape.k; ++k)
+                expected += A(lane / 4 + 8 * (r / 2), k) * B(k, 2 * (lane % 4) + r % 2);
             double d;
             float f;
             int s;
@@ -163,14 +190,18 @@ TEST_CASE("ldmatrix gives each lane its elements, as rows or as columns") {
     PtxProgram program(std::string(R"(
 .shared .align 16 .b8 s[512]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 4; mov.u32 %r3, s; add.u32 %r3, %r3, %r2;
 mul.wide.u32 %rd1, %r1, 16; add.s64 %rd1, %a0, %rd1; ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd1]; st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};
-bar.warp.sync -1; ldmatrix.sync.aligned.m8n8.x4)") + (transposed ? ".trans" : "") + R"(.shared.b16 {%r4, %r5, %r6, %r7}, [%r3]; st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7};)");
+bar.warp.sync -1; ldmatrix.sync.aligned.m8n8.x4)") +
+                       (transposed ? ".trans" : "") +
+                       R"(.shared.b16 {%r4, %r5, %r6, %r7}, [%r3]; st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7};)");
     auto* data = program.array<std::uint16_t>(256);
-    for (unsigned i = 0; i < 256; ++i) data[i] = static_cast<std::uint16_t>(i); // matrix i / 64, row i / 8 % 8, column i % 8
+    for (unsigned i = 0; i < 256; ++i)
+        data[i] = static_cast<std::uint16_t>(i); // matrix i / 64, row i / 8 % 8, column i % 8
     program.run({1}, {32}, data);
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned matrix = 0; matrix < 4; ++matrix)
             for (unsigned j = 0; j < 2; ++j) {
                 const unsigned row = lane / 4, column = 2 * (lane % 4) + j;
-                CHECK(data[lane * 8 + matrix * 2 + j] == matrix * 64 + (transposed ? column * 8 + row : row * 8 + column));
+                CHECK(data[lane * 8 + matrix * 2 + j] ==
+                      matrix * 64 + (transposed ? column * 8 + row : row * 8 + column));
             }
 }
