@@ -365,7 +365,7 @@ class Build:
         words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?", word)]
         # The emulator takes PTX: ptxas would take as long as all else.
         if emulated:
-            words = [re.sub(r"(arch=compute_(\d+)\w*,code=)\[.*\]", r"\1[compute_\2]", word) for word in words]
+            words = [re.sub(r"(arch=(compute_\w+),code=)\[.*\]", r"\1[\2]", word) for word in words]
         words = ["-O1" if word == "-O3" else word for word in words]  # it compiles in two thirds of the time; nvcc's: host code only
         words[words.index("-o") + 1] = str(target)
         if "-MF" not in words:
@@ -839,7 +839,7 @@ PAGE = """# Faults in CUDA rungs, judged without a GPU
 `tests/mistakes/plant.py --table` writes this page from `tests/judged`: the faults [injected](../CONTRIBUTING.md#add-a-fault) into
 CUDA rungs that the CUDA emulator has judged, and what a GPU said of the same fault. Words such as *every size* name the check of the
 tests that found it; a race, an access outside an array, a barrier that some threads miss and a read of what nobody wrote
-are what the emulator reports. With a star: the rung or its tests have changed since the GPU judged it.
+are what the emulator reports. With a star: the rung or its tests have changed since.
 
 {counts}
 
@@ -863,15 +863,16 @@ def page() -> str:
         mistakes = [mistake for mistake in mistakes_of(MISTAKES / f"{folder}.toml") if mistake.backend == "cuda"]
         kept = Kept([one for mistake in mistakes for one in (mistake, mistake.in_emulator())])
 
-        def said(entry: judged.Entry | None) -> str:
-            return f"{entry.verdict}: {REPORTED.get(entry.by, entry.by)}".removesuffix(": ") if entry else "due"
+        def said(mistake: Mistake) -> str:
+            if not (entry := kept.entries[folder].get(mistake.entry)):
+                return "due"
+            star = "" if kept.known(mistake) else "*"
+            return f"{entry.verdict}: {REPORTED.get(entry.by, entry.by)}".removesuffix(": ") + star
 
         for mistake in mistakes:
-            emulated, earlier = kept.known(mistake.in_emulator()), kept.entries[folder].get(mistake.entry)
-            if not emulated:
+            if not (emulated := kept.entries[folder].get(mistake.in_emulator().entry)):
                 continue
-            star = "*" if earlier and not kept.known(mistake) else ""
-            rows.append(f"| {mistake.lab} | `{mistake.id}` | {mistake.finder} | {said(emulated)} | {said(earlier)}{star} |")
+            rows.append(f"| {mistake.lab} | `{mistake.id}` | {mistake.finder} | {said(mistake.in_emulator())} | {said(mistake)} |")
             found += [REPORTED.get(emulated.by, "results")] if emulated.verdict == "rejected" else []
             if emulated.verdict == "accepted":
                 missed.append(f"- `{mistake.id}` of {mistake.lab}, which {mistake.student}: {mistake.emulator or mistake.accepted or 'not explained'}")
