@@ -9,9 +9,9 @@
 
 namespace cuda_emulator {
 
-/// How strong an access is in the sense of the PTX ISA: atomic operations, volatile, relaxed and stronger ones do not race
-/// with each other where the scope of each includes the other's thread. What cp.async writes is under way until its thread
-/// has waited for it: nobody may touch it.
+/// How strong an access is in the sense of the PTX ISA: atomic operations, volatile, relaxed and stronger ones do not
+/// race with each other where the scope of each includes the other's thread. What cp.async writes is under way until
+/// its thread has waited for it: nobody may touch it.
 enum class Strength : unsigned { weak, block, device, under_way };
 
 /// The last access of a kind. 16 bytes of zeros: none.
@@ -42,7 +42,9 @@ void check(const Cells& cells, std::size_t i, const Record& mine, bool writes, B
         if (r.round != mine.round) return false;
         if (r.strength() == Strength::under_way) return true;
         if (order.knows(mine.thread(), r.stamp())) return false;
-        const auto strong = [](const Record& one) { return one.strength() == Strength::block || one.strength() == Strength::device; };
+        const auto strong = [](const Record& one) {
+            return one.strength() == Strength::block || one.strength() == Strength::device;
+        };
         if (!strong(r) || !strong(mine)) return true;
         return r.block != mine.block && (r.strength() == Strength::block || mine.strength() == Strength::block);
     };
@@ -68,13 +70,15 @@ void note(const Cells& cells, std::size_t i, const Record& mine, bool writes, Bl
     }
     const bool strong = mine.strength() != Strength::weak;
     const auto replaceable = [&](const Record& r) {
-        return r.round != mine.round || order.knows(mine.thread(), r.stamp()) || (r.strength() != Strength::weak && !strong);
+        return r.round != mine.round || order.knows(mine.thread(), r.stamp()) ||
+               (r.strength() != Strength::weak && !strong);
     };
     const auto warp = [](const Record& r) { return r.thread() / 32; };
     if (replaceable(one)) one = mine;
     else if (replaceable(other)) other = mine;
     else if (strong && (one.strength() == Strength::weak || other.strength() == Strength::weak)) return;
-    else if (one.block == other.block && (mine.block != one.block || (warp(one) == warp(other) && warp(mine) != warp(one))))
+    else if (one.block == other.block &&
+             (mine.block != one.block || (warp(one) == warp(other) && warp(mine) != warp(one))))
         other = mine;
 }
 

@@ -91,7 +91,7 @@ struct Watched {
         bool in_part; // the load has also read what was written
     };
     std::vector<std::unordered_map<std::string_view, Unset>> unset; // by warp and register
-    std::array<std::optional<Unset>, 8> stored; // by the store that comes now, by element
+    std::array<std::optional<Unset>, 8> stored;                     // by the store that comes now, by element
     bool stores_unset = false;
 
     struct Copy { // of cp.async, under way
@@ -119,9 +119,11 @@ public:
         cells_ = checks_.cells(memory);
         round_ = next_round();
         orders_memory_.resize(kernel_->instructions.size());
-        bulk_copies_ = std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
-            return i.detail && i.detail->opcode.starts_with("cp.async.bulk.") && i.detail->opcode.find(".shared::cluster.global") != std::string::npos;
-        });
+        bulk_copies_ =
+            std::any_of(kernel_->instructions.begin(), kernel_->instructions.end(), [](const Instruction& i) {
+                return i.detail && i.detail->opcode.starts_with("cp.async.bulk.") &&
+                       i.detail->opcode.find(".shared::cluster.global") != std::string::npos;
+            });
         for (const Instruction& i : kernel_->instructions)
             orders_memory_[i.index] = i.detail && i.detail->opcode.starts_with("bar.warp.sync");
     }
@@ -215,7 +217,8 @@ public:
         settle(b);
         if (const Mask strangers = lanes & ~members)
             tell("Warp divergence detected (" + instruction.detail->opcode + ")", "mask", b,
-                 32 * warp.index + std::countr_zero(strangers), instruction, "the thread is not in its own mask of lanes");
+                 32 * warp.index + std::countr_zero(strangers), instruction,
+                 "the thread is not in its own mask of lanes");
         if (orders_memory_[instruction.index]) b.order->warp_sync(warp.index, lanes, warp.lanes & ~warp.exited);
     }
 
@@ -229,14 +232,16 @@ public:
         Watched& b = of(*warp.block);
         settle(b);
         std::erase_if(b.copies, [&](const Watched::Copy& copy) {
-            if (copy.thread / 32 != warp.index || !(lanes >> copy.thread % 32 & 1) || is_under_way(warp, copy.thread % 32, b.view->shared + copy.at))
+            if (copy.thread / 32 != warp.index || !(lanes >> copy.thread % 32 & 1) ||
+                is_under_way(warp, copy.thread % 32, b.view->shared + copy.at))
                 return false;
             std::memset(b.shared_written.data() + copy.at, 1, copy.what.bytes);
             Record mine{b.round, static_cast<std::uint32_t>(b.view->index), b.order->now(),
                         Record::pack(copy.thread, Strength::weak, copy.what.instruction->index)};
             for (unsigned i = 0; i < copy.what.bytes; i += 4) {
                 Record& write = b.shared.words.write[(copy.at + i) / 4];
-                if (write.round == b.round && write.strength() == Strength::under_way && write.thread() == copy.thread) write = mine;
+                if (write.round == b.round && write.strength() == Strength::under_way && write.thread() == copy.thread)
+                    write = mine;
             }
             return true;
         });
@@ -266,7 +271,8 @@ private:
         return at.file ? reinterpret_cast<const void*>(std::uintptr_t{at.line}) : &i;
     }
 
-    // ---- What waits for an access to be done -------------------------------------------------------------------------
+    // ---- What waits for an access to be done
+    // -------------------------------------------------------------------------
 
     void settle(Watched& b) {
         if (b.loads.empty()) return;
@@ -274,7 +280,8 @@ private:
         b.loads.clear();
     }
 
-    // ---- Spaces ------------------------------------------------------------------------------------------------------
+    // ---- Spaces
+    // ------------------------------------------------------------------------------------------------------
 
     void global(Watched& b, const WarpView& warp, const Access& a) {
         const unsigned first = 32 * warp.index;
@@ -390,15 +397,15 @@ private:
             });
         const bool writes = a.writes() || a.kind == AccessKind::async_copy;
         const bool copies = a.kind == AccessKind::async_copy;
-        if (copies)
-            for_lanes(inside, [&](unsigned lane) { b.copies.push_back({a.addresses[lane], first + lane, a}); });
+        if (copies) for_lanes(inside, [&](unsigned lane) { b.copies.push_back({a.addresses[lane], first + lane, a}); });
         else if (writes)
             for_lanes(inside, [&](unsigned lane) { std::memset(written + a.addresses[lane], 1, a.bytes); });
         store_unset(b, a, inside, written, 0);
 
         const Strength strength = copies ? Strength::under_way : strength_of(a);
         if (strength != Strength::weak && a.writes())
-            for_lanes(inside, [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(home, a.addresses[lane])); });
+            for_lanes(inside,
+                      [&](unsigned lane) { strong_store(b, first + lane, a, shared_key(home, a.addresses[lane])); });
         Record mine{home.round, static_cast<std::uint32_t>(b.view->index), b.order->now(), 0};
         if (a.bytes < 4) home.shared.use_bytes();
         const bool bytes_used = home.shared.uses_bytes();
@@ -412,17 +419,20 @@ private:
             };
             if (a.bytes < 4) {
                 check(home.shared.words, at / 4, mine, writes, *b.order, race(0, a.bytes));
-                for (unsigned i = 0; i < a.bytes; ++i) note(home.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
+                for (unsigned i = 0; i < a.bytes; ++i)
+                    note(home.shared.bytes, at + i, mine, writes, *b.order, race(i, 1));
                 return;
             }
             for (unsigned i = 0; i < a.bytes; i += 4) {
                 note(home.shared.words, (at + i) / 4, mine, writes, *b.order, race(i, 4));
                 if (bytes_used)
-                    for (unsigned k = i; k < i + 4; ++k) check(home.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
+                    for (unsigned k = i; k < i + 4; ++k)
+                        check(home.shared.bytes, at + k, mine, writes, *b.order, race(k, 1));
             }
         });
         if (strength != Strength::weak && a.reads() && a.kind != AccessKind::reduction && !copies)
-            for_lanes(inside, [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(home, a.addresses[lane])); });
+            for_lanes(inside,
+                      [&](unsigned lane) { strong_load(b, first + lane, a, shared_key(home, a.addresses[lane])); });
     }
 
     void local(Watched& b, const WarpView& warp, const Access& a) {
@@ -449,7 +459,8 @@ private:
         return same ? mask & ~(others & (others - 1)) : mask;
     }
 
-    // ---- Order -------------------------------------------------------------------------------------------------------
+    // ---- Order
+    // -------------------------------------------------------------------------------------------------------
 
     /// Addresses of shared memory stand apart from those of global memory.
     std::uint64_t shared_key(const Watched& b, std::uint64_t at) const {
@@ -460,10 +471,12 @@ private:
                               a.kind != AccessKind::store);
     }
     void strong_load(Watched& b, unsigned thread, const Access& a, std::uint64_t address) {
-        if (releases_.any()) b.loads.push_back({thread, address, a.order == Order::acquire || a.order == Order::acq_rel});
+        if (releases_.any())
+            b.loads.push_back({thread, address, a.order == Order::acquire || a.order == Order::acq_rel});
     }
 
-    // ---- What is told ------------------------------------------------------------------------------------------------
+    // ---- What is told
+    // ------------------------------------------------------------------------------------------------
 
     /// Whether it is the first time that this is found at these instructions.
     bool is_new(const char* kind, const Instruction& one, std::uint32_t other = 0) {
@@ -495,9 +508,10 @@ private:
 
     static std::string what(const char* fault, const Access& a) {
         const bool writes = a.writes() || (a.kind == AccessKind::async_copy && a.space == Space::shared);
-        return std::string(fault) + (a.kind == AccessKind::atomic || a.kind == AccessKind::reduction ? " atomic operation"
-                                     : writes                                                     ? " write"
-                                                                                                  : " read") +
+        return std::string(fault) +
+               (a.kind == AccessKind::atomic || a.kind == AccessKind::reduction ? " atomic operation"
+                : writes                                                        ? " write"
+                                                                                : " read") +
                " of size " + std::to_string(a.bytes) + " at ";
     }
 
@@ -510,12 +524,17 @@ private:
             note = "the thread has " + bytes_in_words(kernel_->local_bytes) + " of local memory";
         else if (const Allocation n = memory_->nearest(at); n.begin) {
             const std::string whose = n.name.empty() ? "an allocation" : n.name;
-            note = (at >= n.end()    ? bytes_in_words(at - n.end()) + " behind the end of "
-                    : at < n.begin   ? bytes_in_words(n.begin - at) + " before "
-                                     : "across the end of ") + whose + " of " + bytes_in_words(n.size);
+            note = (at >= n.end()  ? bytes_in_words(at - n.end()) + " behind the end of "
+                    : at < n.begin ? bytes_in_words(n.begin - at) + " before "
+                                   : "across the end of ") +
+                   whose + " of " + bytes_in_words(n.size);
         }
-        checks_.findings().add({what("Invalid", a) + place(a.space, at), "outside", kernel_->name, note,
-                                party(b.view->index, thread, *a.instruction), {}});
+        checks_.findings().add({what("Invalid", a) + place(a.space, at),
+                                "outside",
+                                kernel_->name,
+                                note,
+                                party(b.view->index, thread, *a.instruction),
+                                {}});
     }
 
     void misaligned(const Watched& b, unsigned thread, const Access& a, std::uint64_t at) {
@@ -525,9 +544,15 @@ private:
 
     /// A lane reads what was never written.
     void unset(Watched& b, unsigned thread, const Access& a, std::uint64_t at, const std::uint8_t* written) {
-        const Watched::Unset found{Mask{1} << thread % 32, a.instruction, a.space, at, a.bytes, thread,
+        const Watched::Unset found{Mask{1} << thread % 32,
+                                   a.instruction,
+                                   a.space,
+                                   at,
+                                   a.bytes,
+                                   thread,
                                    std::any_of(written, written + a.bytes, [](std::uint8_t w) { return w != 0; })};
-        if (a.kind != AccessKind::load || !a.instruction->detail->opcode.starts_with("ld.")) return tell_unset(*b.view, found);
+        if (a.kind != AccessKind::load || !a.instruction->detail->opcode.starts_with("ld."))
+            return tell_unset(*b.view, found);
         const std::vector<std::string_view>& names = uses(*a.instruction).writes;
         const unsigned each = a.bytes / a.elements;
         auto& by_name = b.unset[thread / 32];
@@ -540,12 +565,17 @@ private:
 
     void tell_unset(const BlockView& view, const Watched::Unset& u) {
         if (!is_new("unset", *u.load)) return;
-        checks_.findings().add({"Uninitialized value of size " + std::to_string(u.bytes) + " read from " + place(u.space, u.at), "unset",
-                                kernel_->name, "", party(view.index, u.thread, *u.load), {}});
+        checks_.findings().add(
+            {"Uninitialized value of size " + std::to_string(u.bytes) + " read from " + place(u.space, u.at),
+             "unset",
+             kernel_->name,
+             "",
+             party(view.index, u.thread, *u.load),
+             {}});
     }
 
-    /// Follows what was never written through copies and arithmetic. It is told of where it decides on an address or where
-    /// it comes to global memory; the padding of structures may be copied there.
+    /// Follows what was never written through copies and arithmetic. It is told of where it decides on an address or
+    /// where it comes to global memory; the padding of structures may be copied there.
     void follow_unset(Watched& b, const WarpView& warp, Mask lanes, const Instruction& i) {
         using Kind = RegisterUses::Kind;
         auto& unset = b.unset[warp.index];
@@ -556,21 +586,25 @@ private:
             if (found == unset.end() || !(found->second.lanes & lanes)) continue;
             Watched::Unset u = found->second;
             u.lanes &= lanes;
-            const bool address = std::find(now.addresses.begin(), now.addresses.end(), now.reads[k]) != now.addresses.end();
+            const bool address =
+                std::find(now.addresses.begin(), now.addresses.end(), now.reads[k]) != now.addresses.end();
             if (address || now.kind == Kind::changes_memory) {
                 tell_unset(*warp.block, u);
                 continue;
             }
             switch (now.kind) {
             case Kind::stores:
-                if (const std::size_t element = k - now.addresses.size(); element < b.stored.size()) b.stored[element] = u, b.stores_unset = true;
+                if (const std::size_t element = k - now.addresses.size(); element < b.stored.size())
+                    b.stored[element] = u, b.stores_unset = true;
                 continue;
             case Kind::decides: continue; // too little is known of what follows
             case Kind::selects:
                 if (k < 2) u.lanes &= k == 0 ? predicate_of(warp, i.operands[3]) : ~predicate_of(warp, i.operands[3]);
                 break;
             case Kind::copies: break;
-            case Kind::shuffles: u.lanes = k == 0 && i.detail->opcode.find(".idx.") == std::string::npos ? lanes : 0; break;
+            case Kind::shuffles:
+                u.lanes = k == 0 && i.detail->opcode.find(".idx.") == std::string::npos ? lanes : 0;
+                break;
             default: u.in_part = false;
             }
             if (!u.lanes) continue;
@@ -578,7 +612,8 @@ private:
             else passed_on = u;
         }
         for (const std::string_view name : now.writes) {
-            if (const auto found = unset.find(name); found != unset.end() && !(found->second.lanes &= ~lanes)) unset.erase(found);
+            if (const auto found = unset.find(name); found != unset.end() && !(found->second.lanes &= ~lanes))
+                unset.erase(found);
             if (!passed_on) continue;
             const auto [at, is_new_one] = unset.try_emplace(name, *passed_on);
             if (!is_new_one) at->second.lanes |= passed_on->lanes;
@@ -604,11 +639,12 @@ private:
     }
 
     /// Whether a store leaves bytes as they are, or another lane stores the same there.
-    bool stores_same(const WarpView& warp, unsigned lane, const Access& a, unsigned where, const std::byte* memory, unsigned bytes,
-                     const Record& other) const {
+    bool stores_same(const WarpView& warp, unsigned lane, const Access& a, unsigned where, const std::byte* memory,
+                     unsigned bytes, const Record& other) const {
         const unsigned peer = other.thread() % 32;
-        const bool together = other.instruction() == (a.instruction->index & 0xfffff) && other.block == warp.block->index &&
-                              other.thread() / 32 == warp.index && a.mask >> peer & 1 && a.addresses[peer] == a.addresses[lane];
+        const bool together = other.instruction() == (a.instruction->index & 0xfffff) &&
+                              other.block == warp.block->index && other.thread() / 32 == warp.index &&
+                              a.mask >> peer & 1 && a.addresses[peer] == a.addresses[lane];
         for (unsigned i = where; i < where + bytes; ++i) {
             const std::optional<std::byte> mine = stored_byte(warp, lane, a, i);
             const std::optional<std::byte> others = together ? stored_byte(warp, peer, a, i) : memory[i];
@@ -618,15 +654,18 @@ private:
     }
 
     /// @param at of the access @param where the race is, from there on
-    void found_race(Watched& b, const WarpView& warp, unsigned lane, const Access& a, unsigned where, const std::byte* at, unsigned bytes,
-                    const Record& other, bool wrote) {
+    void found_race(Watched& b, const WarpView& warp, unsigned lane, const Access& a, unsigned where,
+                    const std::byte* at, unsigned bytes, const Record& other, bool wrote) {
         const bool writes = a.writes() || (a.kind == AccessKind::async_copy && a.space == Space::shared);
         const char* const kind = wrote && writes ? "Write-write" : "Read-write";
-        if (wrote && !uniform_writes() && a.kind == AccessKind::store && stores_same(warp, lane, a, where, at, bytes, other)) return;
-        const Instruction& others = kernel_->instructions[std::min<std::size_t>(other.instruction(), kernel_->instructions.size() - 1)];
+        if (wrote && !uniform_writes() && a.kind == AccessKind::store &&
+            stores_same(warp, lane, a, where, at, bytes, other))
+            return;
+        const Instruction& others =
+            kernel_->instructions[std::min<std::size_t>(other.instruction(), kernel_->instructions.size() - 1)];
         if (!is_new(kind, *a.instruction, others.index)) return;
-        checks_.findings().add({std::string(kind) + " data race at " + place(a.space, a.addresses[lane] + where), "race", kernel_->name, "",
-                                party(other.block, other.thread(), others),
+        checks_.findings().add({std::string(kind) + " data race at " + place(a.space, a.addresses[lane] + where),
+                                "race", kernel_->name, "", party(other.block, other.thread(), others),
                                 party(b.view->index, 32 * warp.index + lane, *a.instruction)});
     }
 

@@ -2,7 +2,8 @@
 /// The checks of a launch: what Oclgrind sees of OpenCL kernels, for CUDA.
 ///
 /// - Accesses outside of what was allocated, or misaligned.
-/// - Values that nobody wrote, where they decide on an address or come to global memory, at the load that read them. What
+/// - Values that nobody wrote, where they decide on an address or come to global memory, at the load that read them.
+/// What
 ///   is only loaded, as a piece too many that was fetched ahead, or only computed with, is no fault; nor is a copy of a
 ///   structure with its padding.
 /// - Races (ordering.hpp says what is ordered): of two accesses by different threads, one writes, one is weak, and

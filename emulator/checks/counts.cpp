@@ -58,7 +58,8 @@ std::uint64_t passes_together(const Request& r) {
     std::array<std::uint64_t, 128> words;
     std::size_t n = 0;
     for_lanes(r.mask, [&](unsigned lane) {
-        const std::uint64_t first = r.addresses[lane] / word_bytes, last = (r.addresses[lane] + r.bytes - 1) / word_bytes;
+        const std::uint64_t first = r.addresses[lane] / word_bytes,
+                            last = (r.addresses[lane] + r.bytes - 1) / word_bytes;
         for (std::uint64_t w = first; w <= last && n < 128; ++w) words[n++] = w;
     });
     std::array<std::uint64_t, banks> in_bank;
@@ -78,7 +79,8 @@ std::uint64_t passes_together(const Request& r) {
 }
 
 struct Site {
-    std::uint64_t requests = 0, lanes = 0, splits = 0, bytes = 0, sectors = 0, min_sectors = 0, passes = 0, min_passes = 0;
+    std::uint64_t requests = 0, lanes = 0, splits = 0, bytes = 0, sectors = 0, min_sectors = 0, passes = 0,
+                  min_passes = 0;
     std::uint64_t conflicts = 0, same = 0, excess = 0;
     unsigned width = 0;
     const char *kind = "", *space = "";
@@ -87,7 +89,8 @@ struct Site {
     void add(const Site& o) {
         if (!o.requests) return;
         requests += o.requests, lanes += o.lanes, splits += o.splits, bytes += o.bytes, sectors += o.sectors;
-        min_sectors += o.min_sectors, passes += o.passes, min_passes += o.min_passes, conflicts += o.conflicts, same += o.same;
+        min_sectors += o.min_sectors, passes += o.passes, min_passes += o.min_passes, conflicts += o.conflicts,
+            same += o.same;
         width = o.width, kind = o.kind, space = o.space;
         if (worst.empty() || o.excess > excess) excess = o.excess, worst = o.worst;
     }
@@ -115,7 +118,8 @@ std::string triple(const Dim3& d) {
 
 class LaunchCounts : public Observer {
 public:
-    LaunchCounts(std::ostream& out, std::mutex& lock, std::size_t steps) : out_(out), out_lock_(lock), max_steps_(steps) {
+    LaunchCounts(std::ostream& out, std::mutex& lock, std::size_t steps)
+        : out_(out), out_lock_(lock), max_steps_(steps) {
         wants_instructions = true;
     }
 
@@ -186,7 +190,7 @@ public:
             bytes *= joined_[a.instruction->index];
         }
         Site& s = sheet.sites[a.instruction->index];
-        s.kind = a.kind == AccessKind::load                                                ? "load"
+        s.kind = a.kind == AccessKind::load                                        ? "load"
                  : a.kind == AccessKind::atomic || a.kind == AccessKind::reduction ? "atomic"
                                                                                    : "store";
         const bool shared = a.space == Space::shared;
@@ -197,8 +201,10 @@ public:
         const Request request{a.mask, a.addresses, bytes};
         const std::uint64_t asked = bytes_of(request);
         std::uint64_t ideal = 0;
-        const std::uint64_t took = shared ? passes_of(request, a.kind == AccessKind::load, &ideal) : sectors_of(request);
-        const std::uint64_t least = shared ? (asked + banks * word_bytes - 1) / (banks * word_bytes) : (asked + sector_bytes - 1) / sector_bytes;
+        const std::uint64_t took =
+            shared ? passes_of(request, a.kind == AccessKind::load, &ideal) : sectors_of(request);
+        const std::uint64_t least = shared ? (asked + banks * word_bytes - 1) / (banks * word_bytes)
+                                           : (asked + sector_bytes - 1) / sector_bytes;
         s.bytes += asked;
         (shared ? s.passes : s.sectors) += took;
         (shared ? s.min_passes : s.min_sectors) += least;
@@ -225,26 +231,31 @@ public:
             sum.blocks += sheet->blocks;
         }
         const Dim3 &grid = launch_->grid, &block = launch_->block;
-        const auto number = [](const char* name, std::uint64_t n) { return ",\"" + std::string(name) + "\":" + std::to_string(n); };
+        const auto number = [](const char* name, std::uint64_t n) {
+            return ",\"" + std::string(name) + "\":" + std::to_string(n);
+        };
         std::string text = "{\"kernel\":" + quoted(short_name(launch_->kernel->name)) + ",\"group\":" + triple(block) +
                            ",\"items\":" + triple({grid.x * block.x, grid.y * block.y, grid.z * block.z}) +
-                           number("groups", sum.blocks) + number("warps", sum.warps) + number("barriers", sum.barriers) +
-                           number("idle", sum.idle) + number("instructions", sum.instructions) +
+                           number("groups", sum.blocks) + number("warps", sum.warps) +
+                           number("barriers", sum.barriers) + number("idle", sum.idle) +
+                           number("instructions", sum.instructions) +
                            number("thread_instructions", sum.thread_instructions) + ",\"whole\":true,\"sites\":[";
         bool first = true;
         for (std::size_t i = 0; i < sum.sites.size(); ++i) {
             const Site& s = sum.sites[i];
             if (!s.requests) continue;
             const Location& at = own_location(launch_->kernel->instructions[i]);
-            text += std::string(first ? "" : ",") + "{\"file\":" + quoted(at.file ? *at.file : "") + number("line", at.line) +
-                    number("column", at.column) + ",\"kind\":\"" + s.kind + "\",\"space\":\"" + s.space + "\"" +
-                    number("requests", s.requests) + number("lanes", s.lanes) + number("splits", s.splits) +
-                    number("bytes", s.bytes) + number("sectors", s.sectors) + number("min_sectors", s.min_sectors) +
-                    number("passes", s.passes) + number("min_passes", s.min_passes) + number("conflicts", s.conflicts) +
-                    number("same", s.same) + number("width", s.width) + number("joined", joined_.empty() ? 1 : joined_[i]) +
+            text += std::string(first ? "" : ",") + "{\"file\":" + quoted(at.file ? *at.file : "") +
+                    number("line", at.line) + number("column", at.column) + ",\"kind\":\"" + s.kind +
+                    "\",\"space\":\"" + s.space + "\"" + number("requests", s.requests) + number("lanes", s.lanes) +
+                    number("splits", s.splits) + number("bytes", s.bytes) + number("sectors", s.sectors) +
+                    number("min_sectors", s.min_sectors) + number("passes", s.passes) +
+                    number("min_passes", s.min_passes) + number("conflicts", s.conflicts) + number("same", s.same) +
+                    number("width", s.width) + number("joined", joined_.empty() ? 1 : joined_[i]) +
                     number("excess", s.excess) + ",\"worst\":[";
             for (std::size_t k = 0; k < s.worst.size(); ++k)
-                text += std::string(k ? "," : "") + "[" + std::to_string(s.worst[k].first) + "," + std::to_string(s.worst[k].second) + "]";
+                text += std::string(k ? "," : "") + "[" + std::to_string(s.worst[k].first) + "," +
+                        std::to_string(s.worst[k].second) + "]";
             text += "]}";
             first = false;
         }
@@ -270,11 +281,13 @@ private:
         const std::lock_guard guard(lock_);
         if (noted_ == max_steps_) return;
         const Location& at = own_location(*a.instruction);
-        steps_ += std::string(noted_++ ? "," : "") + "{\"warp\":" + std::to_string(warp.index) + ",\"line\":" + std::to_string(at.line) +
-                  ",\"kind\":\"" + s.kind + "\",\"space\":\"" + s.space + "\",\"bytes\":" + std::to_string(bytes) + ",\"lanes\":[";
+        steps_ += std::string(noted_++ ? "," : "") + "{\"warp\":" + std::to_string(warp.index) +
+                  ",\"line\":" + std::to_string(at.line) + ",\"kind\":\"" + s.kind + "\",\"space\":\"" + s.space +
+                  "\",\"bytes\":" + std::to_string(bytes) + ",\"lanes\":[";
         bool first = true;
         for_lanes(a.mask, [&](unsigned lane) {
-            steps_ += std::string(first ? "" : ",") + "[" + std::to_string(lane) + "," + std::to_string(a.addresses[lane]) + "]";
+            steps_ += std::string(first ? "" : ",") + "[" + std::to_string(lane) + "," +
+                      std::to_string(a.addresses[lane]) + "]";
             first = false;
         });
         steps_ += "]}";
@@ -291,8 +304,9 @@ private:
             const Allocation found = memory_->find(value);
             if (found.size == 0) continue;
             ++n;
-            text += std::string(n > 1 ? "," : "") + "{\"name\":\"array " + std::to_string(n) + "\",\"space\":\"global\",\"at\":" +
-                    std::to_string(value) + ",\"number\":" + std::to_string(found.serial) + "}";
+            text += std::string(n > 1 ? "," : "") + "{\"name\":\"array " + std::to_string(n) +
+                    "\",\"space\":\"global\",\"at\":" + std::to_string(value) +
+                    ",\"number\":" + std::to_string(found.serial) + "}";
         }
         return text + "]";
     }
@@ -317,17 +331,33 @@ public:
     }
     void launch_begins(const Launch& l, Memory& m) override { one_->launch_begins(l, m), two_->launch_begins(l, m); }
     void launch_ends() override { one_->launch_ends(), two_->launch_ends(); }
-    void block_begins(BlockView& b, std::span<WarpView* const> w) override { one_->block_begins(b, w), two_->block_begins(b, w); }
+    void block_begins(BlockView& b, std::span<WarpView* const> w) override {
+        one_->block_begins(b, w), two_->block_begins(b, w);
+    }
     void block_ends(BlockView& b) override { two_->block_ends(b), one_->block_ends(b); }
     void access(WarpView& w, const Access& a) override { one_->access(w, a), two_->access(w, a); }
     void barrier(BlockView& b, const BarrierEvent& e) override { one_->barrier(b, e), two_->barrier(b, e); }
-    void split_barrier(WarpView& w, Mask m, const Instruction& i) override { one_->split_barrier(w, m, i), two_->split_barrier(w, m, i); }
-    void cluster_barrier(std::span<BlockView* const> b, const Instruction& i) override { one_->cluster_barrier(b, i), two_->cluster_barrier(b, i); }
-    void warp_sync(WarpView& w, Mask m, Mask k, const Instruction& i) override { one_->warp_sync(w, m, k, i), two_->warp_sync(w, m, k, i); }
-    void fence(WarpView& w, Mask m, Scope s, const Instruction& i) override { one_->fence(w, m, s, i), two_->fence(w, m, s, i); }
-    void async_wait(WarpView& w, Mask m, const Instruction& i) override { one_->async_wait(w, m, i), two_->async_wait(w, m, i); }
-    void bad_shuffle(WarpView& w, unsigned l, unsigned s, const Instruction& i) override { one_->bad_shuffle(w, l, s, i), two_->bad_shuffle(w, l, s, i); }
-    void branch(WarpView& w, Mask t, Mask n, const Instruction& i) override { one_->branch(w, t, n, i), two_->branch(w, t, n, i); }
+    void split_barrier(WarpView& w, Mask m, const Instruction& i) override {
+        one_->split_barrier(w, m, i), two_->split_barrier(w, m, i);
+    }
+    void cluster_barrier(std::span<BlockView* const> b, const Instruction& i) override {
+        one_->cluster_barrier(b, i), two_->cluster_barrier(b, i);
+    }
+    void warp_sync(WarpView& w, Mask m, Mask k, const Instruction& i) override {
+        one_->warp_sync(w, m, k, i), two_->warp_sync(w, m, k, i);
+    }
+    void fence(WarpView& w, Mask m, Scope s, const Instruction& i) override {
+        one_->fence(w, m, s, i), two_->fence(w, m, s, i);
+    }
+    void async_wait(WarpView& w, Mask m, const Instruction& i) override {
+        one_->async_wait(w, m, i), two_->async_wait(w, m, i);
+    }
+    void bad_shuffle(WarpView& w, unsigned l, unsigned s, const Instruction& i) override {
+        one_->bad_shuffle(w, l, s, i), two_->bad_shuffle(w, l, s, i);
+    }
+    void branch(WarpView& w, Mask t, Mask n, const Instruction& i) override {
+        one_->branch(w, t, n, i), two_->branch(w, t, n, i);
+    }
     void instruction(WarpView& w, Mask m, const Instruction& i) override {
         if (one_->wants_instructions) one_->instruction(w, m, i);
         if (two_->wants_instructions) two_->instruction(w, m, i);
@@ -342,7 +372,8 @@ private:
 std::uint64_t sectors_of(const Request& r) {
     Distinct sectors;
     for_lanes(r.mask, [&](unsigned lane) {
-        const std::uint64_t first = r.addresses[lane] / sector_bytes, last = (r.addresses[lane] + r.bytes - 1) / sector_bytes;
+        const std::uint64_t first = r.addresses[lane] / sector_bytes,
+                            last = (r.addresses[lane] + r.bytes - 1) / sector_bytes;
         sectors.add(first);
         if (last != first) sectors.add(last);
     });

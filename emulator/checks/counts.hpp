@@ -5,8 +5,8 @@
 /// Shared memory has 32 banks of 4 bytes; a request takes as many passes (Nsight Compute: wavefronts) as the bank with
 /// most different words. Lanes with 8 bytes are served by halves of the warp, lanes with 16 by quarters. Of loads, two
 /// halves or two neighbouring quarters are served as one if in both every active lane has the address of the lane next
-/// to it (number xor 1) or every one that of the lane two apart (xor 2), where that is active. This rule gives the passes
-/// and conflicts that an H100 counts: tests/passes.txt. Caches are left out.
+/// to it (number xor 1) or every one that of the lane two apart (xor 2), where that is active. This rule gives the
+/// passes and conflicts that an H100 counts: tests/passes.txt. Caches are left out.
 #pragma once
 
 #include <cstdint>

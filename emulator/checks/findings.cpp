@@ -36,19 +36,21 @@ std::string place(const Dim3& p) {
 
 /// Who and where, in Oclgrind's lines.
 std::string in_words(const char* title, const Party& party) {
-    std::string text = std::string("\t") + title + " Thread" + place(party.thread) + " Block" + place(party.block) + "\n";
+    std::string text =
+        std::string("\t") + title + " Thread" + place(party.thread) + " Block" + place(party.block) + "\n";
     text += "\t  " + party.instruction->detail->text + "\n";
     const Location& at = own_location(*party.instruction);
     if (!at.file) return text + "\tDebugging information not available (nvcc -lineinfo).\n";
-    text += "\tAt line " + std::to_string(at.line) + " (column " + std::to_string(at.column) + ") of " + *at.file + ":\n";
+    text +=
+        "\tAt line " + std::to_string(at.line) + " (column " + std::to_string(at.column) + ") of " + *at.file + ":\n";
     return text + "\t  " + line_of(*at.file, at.line) + "\n";
 }
 
 std::string key(const Party& party) {
     if (!party.instruction) return "";
     const Location& at = own_location(*party.instruction);
-    return at.file ? *at.file + ":" + std::to_string(at.line) : party.instruction->detail->function + "+" +
-                                                                   std::to_string(party.instruction->index);
+    return at.file ? *at.file + ":" + std::to_string(at.line)
+                   : party.instruction->detail->function + "+" + std::to_string(party.instruction->index);
 }
 
 } // namespace
@@ -66,7 +68,8 @@ std::string short_name(const std::string& mangled) {
                                                       std::free);
     std::string name = told ? told.get() : mangled;
     const std::string anonymous = "(anonymous namespace)::";
-    for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous)) name.erase(at, anonymous.size());
+    for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous))
+        name.erase(at, anonymous.size());
     // Parameters and namespaces are what stands outside of <>.
     int depth = 0;
     std::string kept;
@@ -76,7 +79,8 @@ std::string short_name(const std::string& mangled) {
         kept += c;
         if (kept.ends_with("::")) { // drop the namespace in front, inside of <> too
             auto begin = kept.size() - 2;
-            while (begin > 0 && (std::isalnum(static_cast<unsigned char>(kept[begin - 1])) || kept[begin - 1] == '_')) --begin;
+            while (begin > 0 && (std::isalnum(static_cast<unsigned char>(kept[begin - 1])) || kept[begin - 1] == '_'))
+                --begin;
             kept.erase(begin);
         }
     }

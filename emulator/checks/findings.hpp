@@ -18,10 +18,10 @@ struct Party {
 };
 
 struct Finding {
-    std::string what; ///< "Invalid read of size 4 at global memory address 0x1000000000004"
-    std::string kind; ///< with the lines it names the finding: each is told once
-    std::string kernel; ///< mangled
-    std::string note;   ///< more, in words; may be empty
+    std::string what;    ///< "Invalid read of size 4 at global memory address 0x1000000000004"
+    std::string kind;    ///< with the lines it names the finding: each is told once
+    std::string kernel;  ///< mangled
+    std::string note;    ///< more, in words; may be empty
     Party first, second; ///< the second of a race only
 };
 

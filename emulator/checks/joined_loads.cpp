@@ -21,7 +21,8 @@ public:
     explicit TrailingZeros(const Kernel& kernel) : kernel_(kernel) {
         std::map<std::uint32_t, std::vector<const Instruction*>> definitions;
         for (const Instruction& i : kernel.instructions)
-            if (i.operands && i.detail && i.operands[0].exists() && !i.operands[0].constant() && !begins(i, "st") && !begins(i, "bra"))
+            if (i.operands && i.detail && i.operands[0].exists() && !i.operands[0].constant() && !begins(i, "st") &&
+                !begins(i, "bra"))
                 definitions[i.operands[0].code].push_back(&i);
         for (const auto& [reg, all] : definitions) zeros_[reg] = most;
         for (bool changed = true; changed;) { // from all that may be down to what is
@@ -49,7 +50,8 @@ private:
     unsigned result_of(const Instruction& i) const {
         const Operand* const o = i.operands;
         const auto sum = [](unsigned a, unsigned b) { return std::min(most, a + b); };
-        if (begins(i, "mov.u") || begins(i, "mov.b32") || begins(i, "mov.b64") || begins(i, "cvt.u") || begins(i, "cvt.s") || begins(i, "cvta"))
+        if (begins(i, "mov.u") || begins(i, "mov.b32") || begins(i, "mov.b64") || begins(i, "cvt.u") ||
+            begins(i, "cvt.s") || begins(i, "cvta"))
             return i.detail->text.find('{') == std::string::npos ? of(o[1]) : 0;
         if (begins(i, "add.s") || begins(i, "add.u") || begins(i, "sub.s") || begins(i, "or.b") || begins(i, "xor.b"))
             return std::min(of(o[1]), of(o[2]));
@@ -57,7 +59,8 @@ private:
         if (begins(i, "mul.lo") || begins(i, "mul.wide")) return sum(of(o[1]), of(o[2]));
         if (begins(i, "mad.lo") || begins(i, "mad.wide")) return std::min(sum(of(o[1]), of(o[2])), of(o[3]));
         if (begins(i, "shl.b") && o[2].constant() && o[2].offset() / 8 < kernel_.constants.size())
-            return sum(of(o[1]), static_cast<std::uint32_t>(kernel_.constants[o[2].offset() / 8] >> o[2].offset() % 8 * 8));
+            return sum(of(o[1]),
+                       static_cast<std::uint32_t>(kernel_.constants[o[2].offset() / 8] >> o[2].offset() % 8 * 8));
         if (begins(i, "selp.")) return std::min(of(o[1]), of(o[2]));
         return 0;
     }
@@ -86,7 +89,8 @@ std::vector<unsigned> joined_loads(const Kernel& kernel) {
     std::vector<unsigned> result(all.size(), 1);
     bool any = false;
 
-    std::map<std::pair<std::uint32_t, unsigned>, std::map<std::int64_t, std::uint32_t>> open; // base and width: offset: load
+    std::map<std::pair<std::uint32_t, unsigned>, std::map<std::int64_t, std::uint32_t>>
+        open; // base and width: offset: load
     const auto close = [&] {
         for (const auto& [key, loads] : open) {
             const auto [base, width] = key;
@@ -112,8 +116,9 @@ std::vector<unsigned> joined_loads(const Kernel& kernel) {
         open.clear();
     };
     for (const Instruction& i : all) {
-        if (leaders.contains(i.index) || begins(i, "st") || begins(i, "bar") || begins(i, "atom") || begins(i, "red") || begins(i, "call") ||
-            begins(i, "membar") || begins(i, "fence") || begins(i, "ret") || begins(i, "cp.") || begins(i, "mbarrier"))
+        if (leaders.contains(i.index) || begins(i, "st") || begins(i, "bar") || begins(i, "atom") || begins(i, "red") ||
+            begins(i, "call") || begins(i, "membar") || begins(i, "fence") || begins(i, "ret") || begins(i, "cp.") ||
+            begins(i, "mbarrier"))
             close();
         if (const unsigned width = joinable(i)) open[{i.operands[1].code, width}].try_emplace(i.immediate, i.index);
         if (i.operands && i.operands[0].exists()) // another value in the base: what follows has another address

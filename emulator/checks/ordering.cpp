@@ -46,8 +46,8 @@ Time BlockOrder::Known::time_of(std::uint64_t key) const {
 
 bool BlockOrder::Known::has(std::uint32_t block, unsigned thread, Time time) const {
     const std::uint64_t key = std::uint64_t{block} << 12;
-    return !times.empty() && (time_of(key) >= time || time_of(key | (64 + thread)) >= time ||
-                              time_of(key | (1 + thread / 32)) >= time);
+    return !times.empty() &&
+           (time_of(key) >= time || time_of(key | (64 + thread)) >= time || time_of(key | (1 + thread / 32)) >= time);
 }
 
 /// Adds all that the releases behind `head` tell. What stands behind a release that was known before is known.
@@ -215,7 +215,11 @@ void BlockOrder::acquire(unsigned t, const Release* release) {
 const Release* BlockOrder::released(unsigned t, const Fence& fence) {
     const Warp& warp = warps_[t / 32];
     const Release* const own = threads_.empty() || !threads_[t] ? nullptr : threads_[t]->known.head;
-    return releases_.add({block_, t, fence.time, std::max(fence.of_block, fenced_), fence.of_warp,
+    return releases_.add({block_,
+                          t,
+                          fence.time,
+                          std::max(fence.of_block, fenced_),
+                          fence.of_warp,
                           {own, warp.known ? warp.known->head : nullptr, known_.head}});
 }
 
@@ -237,8 +241,7 @@ void BlockOrder::strong_store(unsigned t, std::uint64_t address, bool releases, 
     if (fence.time || fenced_ > 1) {
         fence.time = std::max(fence.time, fenced_);
         releases_.put(address, released(t, fence), atomic);
-    } else
-        releases_.put(address, nullptr, atomic);
+    } else releases_.put(address, nullptr, atomic);
 }
 
 } // namespace cuda_emulator

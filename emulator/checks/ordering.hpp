@@ -2,8 +2,8 @@
 /// What happens before what: the causality order of the PTX ISA ("Memory Consistency Model"), as far as it decides
 /// whether two accesses race.
 ///
-/// Each block has a clock that goes on whenever one of its threads synchronises. An access is stamped with block, thread
-/// and time. Another thread knows of it when a barrier, or a release that it acquired, lies between:
+/// Each block has a clock that goes on whenever one of its threads synchronises. An access is stamped with block,
+/// thread and time. Another thread knows of it when a barrier, or a release that it acquired, lies between:
 ///
 /// - bar.sync orders the threads of a block, bar.warp.sync those of its mask. shfl, vote and match order nothing: they
 ///   exchange registers ("__syncwarp() ... guarantees memory ordering"; the other intrinsics "do not imply a memory
@@ -30,7 +30,7 @@ using Time = std::uint32_t; ///< of a block's clock
 
 /// When a thread did something.
 struct Stamp {
-    std::uint32_t block; ///< number in the grid
+    std::uint32_t block;  ///< number in the grid
     std::uint16_t thread; ///< number in the block
     Time time;
 };
@@ -38,10 +38,10 @@ struct Stamp {
 /// A release: who acquires it knows all that its thread knew. Or one that stands for several, and has times of 0.
 struct Release {
     std::uint32_t block, thread;
-    Time time;              ///< accesses of the thread before this time
-    Time of_block, of_warp; ///< accesses of all threads of its block, or of its warp, before this time
+    Time time;                               ///< accesses of the thread before this time
+    Time of_block, of_warp;                  ///< accesses of all threads of its block, or of its warp, before this time
     std::array<const Release*, 3> earlier{}; ///< what the thread had acquired
-    std::uint64_t series = 0, place = 0;     ///< of those that stand for several: each knows all before it in its series
+    std::uint64_t series = 0, place = 0; ///< of those that stand for several: each knows all before it in its series
 };
 
 /// The releases of a launch, by the address to which they were made.

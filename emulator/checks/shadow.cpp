@@ -6,16 +6,20 @@
 namespace cuda_emulator {
 
 Zeros::Zeros(std::size_t bytes)
-    : at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)), bytes_(bytes) {
+    : at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)),
+      bytes_(bytes) {
     if (at_ == MAP_FAILED) throw std::runtime_error("the address space is too small for checks of races");
 }
 
 Zeros::~Zeros() { munmap(at_, bytes_); }
 
 GlobalCells::GlobalCells(const Memory& memory)
-    : base_(memory.shared_window() + Memory::window),
-      records_{Zeros(4 * memory.capacity()),  Zeros(4 * memory.capacity()),  Zeros(4 * memory.capacity()),
-               Zeros(16 * memory.capacity()), Zeros(16 * memory.capacity()), Zeros(16 * memory.capacity())},
+    : base_(memory.shared_window() + Memory::window), records_{Zeros(4 * memory.capacity()),
+                                                               Zeros(4 * memory.capacity()),
+                                                               Zeros(4 * memory.capacity()),
+                                                               Zeros(16 * memory.capacity()),
+                                                               Zeros(16 * memory.capacity()),
+                                                               Zeros(16 * memory.capacity())},
       bytes_used_(memory.capacity() / piece * sizeof(std::uint32_t)) {
     words = {records_[0].as<Record>(), records_[1].as<Record>(), records_[2].as<Record>()};
     bytes = {records_[3].as<Record>(), records_[4].as<Record>(), records_[5].as<Record>()};

@@ -23,12 +23,14 @@ template <bool barrier_in_loop> __device__ int tree(const int* a, int n) {
 }
 
 __device__ void copy_async(int* to, const int* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(from));
     asm volatile("cp.async.commit_group;");
 }
 } // namespace
 
-// ---- Shared memory ----------------------------------------------------------------------------------------------------
+// ---- Shared memory
+// ----------------------------------------------------------------------------------------------------
 
 KERNEL(barrier_right) {
     const int sum = tree<true>(a, n);
@@ -202,7 +204,8 @@ KERNEL(producer_wrong) { // races: who only arrives knows of nothing
     }
 }
 
-// ---- Bounds, alignment, values that nobody wrote ------------------------------------------------------------------------
+// ---- Bounds, alignment, values that nobody wrote
+// ------------------------------------------------------------------------
 
 KERNEL(bounds_right) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -227,7 +230,8 @@ KERNEL(aligned_right) {
     if (threadIdx.x < 16) reinterpret_cast<int4*>(b)[threadIdx.x] = reinterpret_cast<const int4*>(a)[threadIdx.x];
 }
 KERNEL(aligned_wrong) { // misaligned: 4 bytes too far
-    if (threadIdx.x < 16) reinterpret_cast<int4*>(b)[threadIdx.x] = *reinterpret_cast<const int4*>(a + 1 + 4 * threadIdx.x);
+    if (threadIdx.x < 16)
+        reinterpret_cast<int4*>(b)[threadIdx.x] = *reinterpret_cast<const int4*>(a + 1 + 4 * threadIdx.x);
 }
 KERNEL(written_right) {
     __shared__ int x[128];
@@ -304,7 +308,8 @@ KERNEL(chosen_right) { // all load, some use
     b[threadIdx.x] = threadIdx.x < 64 ? mine : 0;
 }
 
-// ---- Barriers and shuffles ----------------------------------------------------------------------------------------------
+// ---- Barriers and shuffles
+// ----------------------------------------------------------------------------------------------
 
 KERNEL(all_come_right) {
     if (threadIdx.x < 64) b[threadIdx.x] = a[threadIdx.x];
@@ -331,14 +336,13 @@ KERNEL(one_barrier_wrong) { // divergence: not all wait at the same barrier
     }
     b[threadIdx.x] = x[threadIdx.x % 2];
 }
-KERNEL(shuffle_right) {
-    b[threadIdx.x] = __shfl_down_sync(0xFFFFFFFFu, a[threadIdx.x], 1);
-}
+KERNEL(shuffle_right) { b[threadIdx.x] = __shfl_down_sync(0xFFFFFFFFu, a[threadIdx.x], 1); }
 KERNEL(shuffle_wrong) { // shuffle: from lanes that have left
     if (threadIdx.x % 32 < 16) b[threadIdx.x] = __shfl_down_sync(0xFFFFu, a[threadIdx.x], 1);
 }
 
-// ---- Between blocks ------------------------------------------------------------------------------------------------------
+// ---- Between blocks
+// ------------------------------------------------------------------------------------------------------
 
 KERNEL(ticket_right) {
     __shared__ bool last;

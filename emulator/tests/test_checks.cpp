@@ -35,7 +35,8 @@ std::vector<Case> cases() {
     unsigned number = 0;
     for (std::string line; std::getline(text, line);) {
         ++number;
-        if (std::smatch found; std::regex_match(line, found, head)) all.push_back({found[1], found[2], number, number, false});
+        if (std::smatch found; std::regex_match(line, found, head))
+            all.push_back({found[1], found[2], number, number, false});
         if (line == "}" && !all.empty() && all.back().last_line == all.back().first_line) all.back().last_line = number;
         if (!all.empty() && all.back().last_line == all.back().first_line && line.find("blockIdx") != std::string::npos)
             all.back().several_blocks = true;
@@ -78,8 +79,8 @@ std::vector<std::string> found_in(const Case& one, std::uint64_t seed, unsigned 
 }
 
 const std::map<std::string, std::string> titles{
-    {"races", " data race at "}, {"outside", "Invalid "},   {"misaligned", "Misaligned "}, {"unset", "Uninitialized value "},
-    {"divergence", "divergence"}, {"shuffle", "Invalid shuffle from lane "}};
+    {"races", " data race at "},       {"outside", "Invalid "},      {"misaligned", "Misaligned "},
+    {"unset", "Uninitialized value "}, {"divergence", "divergence"}, {"shuffle", "Invalid shuffle from lane "}};
 
 } // namespace
 
@@ -102,7 +103,8 @@ TEST_CASE("the checks find the fault of each kernel that has one, at its line, a
                     // The lines that are named are those of the kernel, or of the function that it calls.
                     const std::regex at(R"(At line (\d+) \(column \d+\) of .*faults\.cu:)");
                     for (std::sregex_iterator i(all.begin(), all.end(), at), end; i != end; ++i)
-                        if (const auto line = static_cast<unsigned>(std::stoul((*i)[1])); line >= cases().front().first_line) {
+                        if (const auto line = static_cast<unsigned>(std::stoul((*i)[1]));
+                            line >= cases().front().first_line) {
                             CHECK(line > one.first_line);
                             CHECK(line < one.last_line);
                         }
@@ -114,11 +116,12 @@ TEST_CASE("a finding names both threads of a race, their blocks and lines, once"
     const auto one = std::find_if(all.begin(), all.end(), [](const Case& c) { return c.name == "barrier_wrong"; });
     const std::vector<std::string> found = found_in(*one, 0, 1);
     REQUIRE(found.size() == 1); // one line reads and writes
-    const std::regex form("\n(Read|Write)-write data race at shared memory address 0x1[0-9a-f]{12}\n\tKernel: barrier_wrong\n\t\n"
-                          R"(\tFirst entity:  Thread\(\d+,0,0\) Block\(0,0,0\)\n\t  (ld|st)\.shared\.u32 .*\n)"
-                          R"(\tAt line \d+ \(column \d+\) of .*faults\.cu:\n\t  if \(threadIdx\.x < stride\) .*\n\t\n)"
-                          R"(\tSecond entity: Thread\(\d+,0,0\) Block\(0,0,0\)\n\t  (ld|st)\.shared\.u32 .*\n)"
-                          R"(\tAt line \d+ \(column \d+\) of .*faults\.cu:\n\t  if .*\n)");
+    const std::regex form(
+        "\n(Read|Write)-write data race at shared memory address 0x1[0-9a-f]{12}\n\tKernel: barrier_wrong\n\t\n"
+        R"(\tFirst entity:  Thread\(\d+,0,0\) Block\(0,0,0\)\n\t  (ld|st)\.shared\.u32 .*\n)"
+        R"(\tAt line \d+ \(column \d+\) of .*faults\.cu:\n\t  if \(threadIdx\.x < stride\) .*\n\t\n)"
+        R"(\tSecond entity: Thread\(\d+,0,0\) Block\(0,0,0\)\n\t  (ld|st)\.shared\.u32 .*\n)"
+        R"(\tAt line \d+ \(column \d+\) of .*faults\.cu:\n\t  if .*\n)");
     CAPTURE(found[0]);
     CHECK(std::regex_match(found[0], form));
 }
