@@ -15,9 +15,11 @@ struct Grid {
     const Launch& launch;
     Memory& memory;
     Observer* observer = nullptr;
-    std::byte* arguments = nullptr;         ///< in the arena
-    std::uint64_t workspace = 0;            ///< of a cooperative launch: what grid.sync() counts in
-    std::atomic<std::uint64_t> progress{0}; ///< grows as long as anything but polling happens
+    std::byte* arguments = nullptr; ///< in the arena
+    std::uint64_t workspace = 0;    ///< of a cooperative launch: what grid.sync() counts in
+    /// Grows as long as anything but polling happens, in any launch: kernels of several streams may wait for each
+    /// other.
+    inline static std::atomic<std::uint64_t> progress{0};
     std::atomic<std::uint64_t> instructions{0};
     std::atomic<bool> failed{false};
     std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write, so no wait counts as a deadlock

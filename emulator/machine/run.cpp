@@ -97,12 +97,14 @@ public:
                 if (all_stuck(now)) resident_.front()->blocks.front()->deadlock();
             }
             if (++idle > 4) std::this_thread::yield();
-            if (idle > 2000) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            if (in_vain > 100) std::this_thread::sleep_for(std::chrono::microseconds(500));
+            else if (idle > 2000) std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
 
 private:
-    static constexpr unsigned patience = 100;
+    // Rounds, most of them with a sleep: a second for the host to launch what the blocks wait for.
+    static constexpr unsigned patience = 2100;
 
     // Every host thread has polled in vain since the last progress.
     bool all_stuck(std::uint64_t progress) const {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "host_access.hpp"
+#include "machine/texture.hpp"
 #include "runtime.hpp"
 
 namespace cuda_emulator {
@@ -547,16 +548,29 @@ cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLoc
 }
 #endif
 
-// A texture can be made and given to a kernel. What reads it, tex, is refused by its name.
+// A texture of linear memory, which tex1Dfetch reads: the object is the address of what the machine wants to know of
+// it.
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* made, const cudaResourceDesc* memory_of,
-                                    const cudaTextureDesc*, const cudaResourceViewDesc*) {
+                                    const cudaTextureDesc* how, const cudaResourceViewDesc*) {
     return call([&] {
-        require(made && memory_of);
-        *made = reinterpret_cast<cudaTextureObject_t>(new cudaResourceDesc(*memory_of));
+        require(made && memory_of && how);
+        require(memory_of->resType == cudaResourceTypeLinear && memory_of->res.linear.desc.x >= 8 &&
+                    how->readMode == cudaReadModeElementType,
+                cudaErrorNotSupported);
+        const auto& linear = memory_of->res.linear;
+        const cudaChannelFormatDesc& format = linear.desc;
+        auto* const texture = new Texture;
+        texture->address = reinterpret_cast<std::uintptr_t>(linear.devPtr);
+        texture->channels = (format.x > 0) + (format.y > 0) + (format.z > 0) + (format.w > 0);
+        texture->bytes_per_channel = static_cast<unsigned>(format.x) / 8;
+        texture->elements = linear.sizeInBytes / (texture->channels * texture->bytes_per_channel);
+        texture->is_signed = format.f == cudaChannelFormatKindSigned;
+        texture->is_float = format.f == cudaChannelFormatKindFloat;
+        *made = reinterpret_cast<cudaTextureObject_t>(texture);
     });
 }
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
-    return call([&] { delete reinterpret_cast<cudaResourceDesc*>(texture); });
+    return call([&] { delete reinterpret_cast<Texture*>(texture); });
 }
 
 } // extern "C"
