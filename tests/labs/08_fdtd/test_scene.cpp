@@ -534,9 +534,11 @@ TEST_CASE("docs/scenes.md names every key of a scene") {
     // What the reader asks for: o.size("nx", ...), sides.find("all"), material.number("eps_r", ...), ...
     const std::string code = gpulab::testing::bytes_of(FDTD_READER);
     std::set<std::string> keys = {"left", "right", "bottom", "top"}; // asked for in a loop
-    const std::regex asks(R"re(\b\w+\.(?:find|need|number|size|text|word|list|of|plane)\((?:\w+, )?"(\w+)")re");
+    // Constants of media stand in a table: {"mu_r", &Material::mu_r, ...}.
+    const std::regex asks(
+        R"re((?:\b\w+\.(?:find|need|number|size|text|word|list|of|plane)\((?:\w+, )?"(\w+)"|\{"(\w+)", &Material::))re");
     for (auto at = std::sregex_iterator(code.begin(), code.end(), asks); at != std::sregex_iterator(); ++at)
-        keys.insert((*at)[1]);
+        keys.insert((*at)[(*at)[1].matched ? 1 : 2]);
     CHECK(keys.size() > 40);
     CHECK((keys.contains("eps_r") && keys.contains("region") && keys.contains("reflection") && keys.contains("about")));
     for (const std::string& key : keys) {
