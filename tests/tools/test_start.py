@@ -110,7 +110,7 @@ MISTAKES = [
      "if (distance == 4) break", "the group meets at 1 barriers"),
     (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 2) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
      "if (distance == 2) break", "the group meets at 2 barriers"),
-    (8, "32 * k + me", "me + k", "has not been written"),
+    (8, "32 * k + me", "me + k", "a race: thread"),
     (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
 ]
 
@@ -282,7 +282,7 @@ def test_in_cuda_the_answer_of_each_puzzle_is_right(scratch, number, picture):
 
 BARRIER = "        __syncthreads(); // the step before is complete\n"
 MISTAKES_IN_CUDA = [
-    (1, "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x", "16 threads in blocks of 8: b[8] has not been written"),
+    (1, "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x", "of block 1 writes it"),
     (1, "    b[i] = 2 * a[i];", "    for (int k = 0; k < 8; ++k) b[k] = 2 * a[k + 0 * i];", "a race: thread 0 of block 0 writes b[0]"),
     (1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: 1_one_item.cu(6): error"),
     (1, "void puzzle", "void puzle", "it does not compile: "),
@@ -306,7 +306,7 @@ MISTAKES_IN_CUDA = [
     (7, "distance > 0", "distance > 1", "sum[0] is"),
     (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 4) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
      "if (distance == 4) break", "the block meets at 1 barriers"),
-    (8, "32 * k + me", "me + k", "has not been written"),
+    (8, "32 * k + me", "me + k", "a race: thread"),
     (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
     (2, "if (i < n) b[i] = 2 * a[i]", "const volatile int* mine = a; int v = 2 * mine[i]; if (i < n) b[i] = v", "thread 10 reads a[10]"),
     (5, "    x[me] = a[i];\n    __syncthreads();", "    int* mine = x; mine[me] = a[i];", "a race: thread"),

@@ -16,6 +16,7 @@ from grading.fault import Fault
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand
+NEAR = 4096  # bytes from the beginning of an array
 SHARED = r"__shared__\s+int\s+(\w+)"
 OUTSIDE_OF_SHARED = re.compile(r"Invalid (read|write) of size 4 at shared memory address 0x(\w+)\n(?:\t.*\n)*?\tEntity: Thread\((\d+)")
 
@@ -81,7 +82,7 @@ class CudaJudge(Judge):
         """What the emulator says beside races."""
         found = OUTSIDE_OF_SHARED.search(ran.stderr)
         if found and re.search(SHARED, text):
-            does, name, element = found[1], re.search(SHARED, text)[1], int(found[2], 16) // ELEMENT
+            does, name, element = found[1], re.search(SHARED, text)[1], int(found[2], 16) % (1 << BUFFER) // ELEMENT
             return [f"item {found[3]} {does}s {name}[{element}], but {name} has 8 elements"]
         if "endless loop" in ran.stderr:
             return ["an item goes on and on. Does each loop end?"]
@@ -91,12 +92,15 @@ class CudaJudge(Judge):
         """The first race in words. The emulator's address says in which array, by its number, and where."""
         launches, ran = self.run_simulated(path, cases, guards=False)
         found = races.RACE.search(ran.stderr)
+        if not found:  # an access outside of an array ended this run before
+            return "two items use the same element, at least one of them writes, and no barrier stands between them"
         one, other = sorted(map(races.side_of, races.SIDE.findall(found[5])), key=lambda side: side.does != "writes")
         number, byte = divmod(int(found[3], 16), 1 << BUFFER)
-        names = [array["name"] for array in launches[0]["arrays"] if array["number"] == number]
+        names = [array["name"] for one in launches for array in one["arrays"] if array["number"] == number]
         if found[2] == "shared":
             names = re.findall(SHARED, text)
         where = "of the same group" if one.group == other.group else f"of group {other.group[0]}"
+        names = names or ["an array"]
         return (f"item {one.item[0]} of group {one.group[0]} writes {names[0]}[{byte // ELEMENT}] while item {other.item[0]} {where} "
                 f"{other.does} it: no barrier stands between")
 
@@ -116,7 +120,9 @@ def as_of_oclgrind(case, launch):
     def of_step(step):
         if step["space"] == "shared":
             return step | {"space": "local"}
-        return step | {"lanes": [[lane, moved(address)] for lane, address in step["lanes"]]}
+        # What is further away is none of the kernel's arrays: a text that it prints.
+        return step | {"lanes": [[lane, moved(address)] for lane, address in step["lanes"]
+                                 if min(abs(address - begin) for begin in begins) < NEAR]}
 
     return launch | {"arrays": [{"name": name, "space": "global", "at": numbered(k), "number": launch["arrays"][k]["number"]}
                                 for k, name in enumerate(names)],
