@@ -60,6 +60,7 @@ public:
               std::size_t most = std::numeric_limits<std::int64_t>::max());
     /// The default of an option for single runs in the CUDA emulator, where its usual one takes long. A run says so.
     void small(const std::string& name, std::size_t& value, std::size_t in_emulator);
+    /// The same of an option that is a text, such as --generate.
     void small(const std::string& name, std::string& value, const std::string& in_emulator);
     /// A number option of the lab, within [least, most].
     void number(const std::string& name, double& value, double least, double most, const std::string& help);
