@@ -101,7 +101,7 @@ MISTAKES = [
      "no item writes to local memory"),
     (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of an array"),
     (6, "atomic_inc(count)", "barrier(CLK_GLOBAL_MEM_FENCE); count[0] += 1", "a race: work-item"),
-    (6, "atomic_inc(count)", "if (get_global_id(0) == 0) count[0] = 8", "count[0] is 8, and should be 33554432"),
+    (6, "atomic_inc(count)", "if (get_global_id(0) == 0) count[0] = 8", "count[0] is 8, and should be 24"),
     (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n", "", "a race: work-item"),
     (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n        if (me < distance) x[me] += x[me + distance];",
      "if (me < distance) { barrier(CLK_LOCAL_MEM_FENCE); x[me] += x[me + distance]; }", "some items reach a barrier, and others do not"),
@@ -110,7 +110,7 @@ MISTAKES = [
      "if (distance == 4) break", "the group meets at 1 barriers"),
     (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 2) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
      "if (distance == 2) break", "the group meets at 2 barriers"),
-    (8, "32 * k + me", "me + k", "a race: thread"),
+    (8, "32 * k + me", "me + k", "has not been written"),
     (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
 ]
 
