@@ -102,7 +102,7 @@ def test_the_library_that_counts_kernels_answers_the_judge_and_tells_what_cupti_
     counter = Counter()
     library, copy = sandbox.installed(PROGRAMS / LIBRARY), sandbox.installed(program)
     worker = sandbox.start([*counter.command(library), str(copy)], slot=0, scratch=sandbox.folder("try", 0),
-                           readable=[copy, library], environment={}, gpu=True, inherited=(counter.other.fileno(),))
+                           readable=[copy, library], environment={"GPULAB_EMULATOR": "never"}, gpu=True, inherited=(counter.other.fileno(),))
     counter.other.close()
     assert [counter.ask(), counter.ask()] == [0, 0], "kernels of a worker without a message"
     assert Path("/dev/nvidiactl").exists() or counter.trouble, "without a GPU CUPTI records nothing, and says so"
