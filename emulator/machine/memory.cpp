@@ -11,15 +11,14 @@ std::size_t up(std::size_t value, std::size_t to) { return (value + to - 1) / to
 } // namespace
 
 Memory::Memory(std::size_t bytes) : bytes_(up(bytes, 1 << 20)) {
-    // windows | arena | written | race; a page costs memory when it is first touched.
-    mapped_ = 2 * window + bytes_ + bytes_ + bytes_ / 4 * race_bytes_per_word;
+    // windows | arena | written; a page costs memory when it is first touched.
+    mapped_ = 2 * window + 2 * bytes_;
     void* const wish = reinterpret_cast<void*>(std::uintptr_t{0x200000000000}); // the same addresses every time
     mapping_ = mmap(wish, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping_ == MAP_FAILED) throw std::bad_alloc();
     mprotect(mapping_, 2 * window, PROT_NONE);
     base_ = reinterpret_cast<std::uintptr_t>(mapping_) + 2 * window;
     written_ = reinterpret_cast<std::uint8_t*>(base_ + bytes_);
-    race_ = reinterpret_cast<std::byte*>(base_ + 2 * bytes_);
     holes_[base_ + red_zone] = bytes_ - red_zone;
 }
 
@@ -52,7 +51,7 @@ bool Memory::free(void* address) {
     allocations_.erase(found);
     used_ -= size;
 
-    // What comes here next starts with clean shadows. Large ranges also give their pages back.
+    // What comes here next starts with a clean shadow. Large ranges also give their pages back.
     const auto wipe = [](void* at, std::size_t bytes, bool content) {
         constexpr std::size_t page = 4096;
         const auto from = reinterpret_cast<std::uintptr_t>(at), first = up(from, page),
@@ -69,7 +68,6 @@ bool Memory::free(void* address) {
     };
     wipe(reinterpret_cast<void*>(begin), size, true);
     wipe(written(begin), size, false);
-    wipe(race(begin), size / 4 * race_bytes_per_word, false);
 
     auto next = holes_.lower_bound(begin);
     if (next != holes_.end() && next->first == begin + size) {

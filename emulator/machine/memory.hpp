@@ -27,15 +27,14 @@ struct Allocation {
 
 /// Global memory: one arena of the host's address space, so that a device address is a host address.
 ///
-/// Around the arena, at fixed distances, lie two shadows, whose pages cost nothing until they are touched: a byte for
-/// each byte that says whether it was ever written, and sixteen bytes for each word of four for whoever looks for
-/// races. Two windows in front of the arena hold no memory: generic addresses of shared and local memory lie there.
+/// Behind the arena lies its shadow, whose pages cost nothing until they are touched: a byte for each byte that says
+/// whether it was ever written. Two windows in front of the arena hold no memory: generic addresses of shared and local
+/// memory lie there.
 class Memory {
 public:
     static constexpr std::size_t alignment = 256; ///< as cudaMalloc gives
     static constexpr std::size_t red_zone = 256;  ///< at least so many bytes between two allocations
     static constexpr std::size_t window = std::size_t{1} << 32;
-    static constexpr std::size_t race_bytes_per_word = 16;
 
     explicit Memory(std::size_t bytes = std::size_t{32} << 30);
     ~Memory();
@@ -60,9 +59,6 @@ public:
     /// The byte of the "written" shadow: 0 never written, 1 written. `address` must lie in the arena.
     std::uint8_t* written(std::uintptr_t address) const { return written_ + (address - base_); }
     void mark_written(std::uintptr_t address, std::size_t bytes) const { std::memset(written(address), 1, bytes); }
-    /// `race_bytes_per_word` bytes for the aligned word of four bytes that contains the address; 0 at first, and again
-    /// when the memory is allocated again.
-    std::byte* race(std::uintptr_t address) const { return race_ + (address - base_) / 4 * race_bytes_per_word; }
 
     std::uintptr_t shared_window() const { return base_ - window; }    ///< generic = this + shared address
     std::uintptr_t local_window() const { return base_ - 2 * window; } ///< generic = this + local address
@@ -73,7 +69,6 @@ private:
     std::size_t bytes_;
     std::uintptr_t base_ = 0;
     std::uint8_t* written_ = nullptr;
-    std::byte* race_ = nullptr;
     void* mapping_ = nullptr;
     std::size_t mapped_ = 0;
     mutable std::shared_mutex mutex_;

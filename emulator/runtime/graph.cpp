@@ -73,11 +73,7 @@ CopyAction action_of(const cudaMemcpy3DParms& params) {
 }
 
 CopyAction flat(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    CopyAction copy;
-    copy.to = to;
-    copy.from = from;
-    copy.width = bytes;
-    copy.kind = kind;
+    const CopyAction copy = flat_copy(to, from, bytes, kind);
     check_copy(copy);
     return copy;
 }

@@ -58,15 +58,6 @@ void check_range(const void* begin, std::size_t bytes) {
     require(bytes <= bytes_behind(begin));
 }
 
-CopyAction flat_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    CopyAction copy;
-    copy.to = to;
-    copy.from = from;
-    copy.width = bytes;
-    copy.kind = kind;
-    return copy;
-}
-
 CopyAction rows_copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                      std::size_t height, cudaMemcpyKind kind) {
     require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
@@ -165,6 +156,15 @@ void release(void* address, bool on_host) {
 std::size_t bytes_behind(const void* address) {
     const Allocation found = memory().find(address);
     return found.size == 0 ? 0 : found.end() - reinterpret_cast<std::uintptr_t>(address);
+}
+
+CopyAction flat_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    CopyAction copy;
+    copy.to = to;
+    copy.from = from;
+    copy.width = bytes;
+    copy.kind = kind;
+    return copy;
 }
 
 void check_copy(const CopyAction& copy) {

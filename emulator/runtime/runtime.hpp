@@ -221,6 +221,7 @@ void check_launch(const KernelAction& action, Device& device);
 std::vector<std::byte> pack(const Kernel& kernel, void** arguments);
 /// From the runtime's own description. @throws Failure for arrays, which there are none of
 CopyAction copy_of(const cudaMemcpy3DParms& box);
+CopyAction flat_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 /// @throws Failure when memory outside allocations would be touched
 void check_copy(const CopyAction& copy);
 void check_fill(const FillAction& fill);

@@ -55,6 +55,14 @@ void create_event(cudaEvent_t* handle, unsigned flags) {
     *handle = reinterpret_cast<cudaEvent_t>(event);
 }
 
+/// What an event waits for. @pre it was not recorded in a stream that is being captured
+CommandPtr point_of(cudaEvent_t handle) {
+    const std::lock_guard lock(state());
+    const Event& event = event_of(handle);
+    require(!event.capture, cudaErrorCapturedEvent);
+    return event.point;
+}
+
 void record(cudaEvent_t handle, cudaStream_t stream_handle) {
     Event& event = event_of(handle);
     Stream& stream = stream_of(stream_handle);
@@ -281,27 +289,12 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-    return call([&] {
-        CommandPtr point;
-        {
-            const std::lock_guard lock(state());
-            Event& event = event_of(handle);
-            require(!event.capture, cudaErrorCapturedEvent);
-            point = event.point;
-        }
-        Schedule::finish(point);
-    });
+    return call([&] { Schedule::finish(point_of(handle)); });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
     return call([&] {
-        CommandPtr point;
-        {
-            const std::lock_guard lock(state());
-            Event& event = event_of(handle);
-            require(!event.capture, cudaErrorCapturedEvent);
-            point = event.point;
-        }
+        const CommandPtr point = point_of(handle);
         if (Schedule::is_done(point)) return;
         Schedule::help();
         fail(cudaErrorNotReady);

@@ -654,7 +654,7 @@ class Judge:
             environment["GPULAB_TEST_MOST_CHECKS"] = str(max_checks)
         if mistake.emulated:
             environment |= {"LD_LIBRARY_PATH": f"{self.build.folder}/emulator", "GPULAB_EMULATOR": "always", "GPULAB_TEST_TURNS": "0",
-                            "CUDA_EMULATOR_THREADS": "1", "CUDA_EMULATOR_LIMIT": str(INSTRUCTIONS), **(settings or {})}
+                            "CUDA_EMULATOR_THREADS": "1", "CUDA_EMULATOR_INSTRUCTIONS": str(INSTRUCTIONS), **(settings or {})}
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]

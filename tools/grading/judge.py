@@ -445,7 +445,7 @@ class Run:
         variables = {"GPULAB_KERNELS": str(kernels), "GPULAB_EMULATOR": "never", **(environment or {})}
         if emulated and self.judge.emulator:
             readable.append(self.judge.emulator)
-            variables |= {"LD_LIBRARY_PATH": str(self.judge.emulator.parent), "CUDA_EMULATOR_LIMIT": str(MOST_INSTRUCTIONS),
+            variables |= {"LD_LIBRARY_PATH": str(self.judge.emulator.parent), "CUDA_EMULATOR_INSTRUCTIONS": str(MOST_INSTRUCTIONS),
                           "CUDA_EMULATOR_CHECK": "fail" if tool == EMULATOR else "off"}
             tool = None
         if counted and emulated:

@@ -73,7 +73,8 @@ class CudaJudge(Judge):
         return not fault.startswith(NOT_COMPILED)
 
     def run_simulated(self, path, cases, guards=True):
-        environment = {"CUDA_EMULATOR_CHECK": "report", "CUDA_EMULATOR_UNIFORM_WRITES": "1", "CUDA_EMULATOR_LIMIT": str(INSTRUCTIONS)}
+        environment = {"CUDA_EMULATOR_CHECK": "report", "CUDA_EMULATOR_UNIFORM_WRITES": "1",
+                       "CUDA_EMULATOR_INSTRUCTIONS": str(INSTRUCTIONS)}
         launches, ran = run.emulated(self.root, self.build, self.command(path, cases), steps=3000, seconds=12 * SECONDS,
                                      **environment, **({} if guards else {"GPULAB_GUARD_BYTES": "0"}))
         return [as_of_oclgrind(case, one) for case, one in zip(cases, launches)], ran
