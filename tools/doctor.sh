@@ -30,9 +30,13 @@ fi
 if have ninja; then found Ninja "$(version_of ninja)"; else
     absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
 fi
+cuda=no
 if have nvcc; then
     toolkit=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-    if at_least "$(needed CUDA)" "$toolkit"; then found "CUDA toolkit" "$toolkit, $(command -v nvcc)"; else
+    if at_least "$(needed CUDA)" "$toolkit"; then
+        cuda=yes
+        found "CUDA toolkit" "$toolkit, $(command -v nvcc)"
+    else
         absent "CUDA toolkit" "$toolkit is too old, so CUDA variants are left out" "$(needed CUDA) or newer: developer.nvidia.com/cuda-downloads"
     fi
 else
@@ -77,9 +81,11 @@ if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
     while IFS=, read -r name capability memory; do
         found GPU "$name, compute capability$capability,$memory"
     done < <(nvidia-smi --query-gpu=name,compute_cap,memory.total --format=csv,noheader)
+elif [[ $cuda == yes ]]; then
+    found "CUDA emulator" "no NVIDIA GPU: CUDA variants run in the emulator, with results and counts, but without times"
 else
-    absent "NVIDIA GPU" "CUDA variants are built (with a toolkit) but skipped when run; CPU and OpenCL variants run" \
-        "a machine with an NVIDIA GPU and its driver; nvidia-smi then names it"
+    absent "NVIDIA GPU" "CUDA variants are skipped; CPU and OpenCL variants run" \
+        "./lab setup --cuda: then they run in an emulator, without times"
 fi
 
 opencl=""

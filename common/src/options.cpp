@@ -81,6 +81,14 @@ Options::Options(std::string lab, const std::string& purpose)
     checks_.push_back([=, this] {
         if (app_->count("--seed") > 0) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
     });
+    auto order = std::make_shared<std::string>();
+    app.add_option("--order", *order, "CUDA emulator: run blocks, warps and commands in another order [0]")
+        ->type_name("NUMBER");
+    checks_.push_back([=, this] {
+        if (app_->count("--order") == 0) return;
+        // The emulator reads its settings when it is first called, which is after this.
+        setenv("CUDA_EMULATOR_ORDER", std::to_string(parse_size(*order, "--order")).c_str(), 1);
+    });
     app.add_option("--study", study_, "run a study instead of one problem; 'list' names them")->type_name("NAME");
     app.add_option("--recorded", recorded_, "show stored results of these devices beside this run's: h100,h200")
         ->type_name("NAME");
@@ -324,6 +332,8 @@ bool Options::parse(int argc, const char* const* argv) {
             throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
     }
+    if (given("--order") && !emulated())
+        throw UsageError("--order: orders can be chosen in the CUDA emulator only (--backend cuda, without a GPU)");
     if (study_.empty() && emulated()) {
         std::vector<std::string> made;
         for (const auto& make_small : when_emulated_)

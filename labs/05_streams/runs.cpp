@@ -84,7 +84,8 @@ LinkNotes::LinkNotes(gpulab::Report& report, const Problem& p, const Output& out
     report.column("traced_ms", "traced ms");
     for (const auto& job : jobs) {
         const std::string id = job.device().id();
-        if (job.skip.empty() && job.variant.backend != gpulab::Backend::cpu && !links_.contains(id))
+        if (job.skip.empty() && job.variant.backend != gpulab::Backend::cpu && !job.device().emulated &&
+            !links_.contains(id))
             links_[id] = measure_link(job.device(), p);
     }
 }

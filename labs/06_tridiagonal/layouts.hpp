@@ -37,7 +37,7 @@ void measure_other_layout(const gpulab::Options& options, const gpulab::Job<Run<
     const Layout chosen = problem.layout;
     problem.layout = other(chosen);
     const gpulab::Result again = gpulab::run(job, problem, out, options, judge);
-    result.extra.push_back({time_with(problem.layout), again.kernel.median});
+    if (again.kernel.median > 0) result.extra.push_back({time_with(problem.layout), again.kernel.median});
     problem.layout = chosen;
     if (again.status == gpulab::Result::Status::passed) return;
     result.status = again.status;

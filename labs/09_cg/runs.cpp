@@ -42,7 +42,9 @@ void add_columns(gpulab::Report& report) {
 
 template <class T> gpulab::Parameters iteration_values(const Output<T>& out, double ms) {
     const auto iterations = static_cast<double>(std::max<std::size_t>(out.iterations(), 1));
-    return {{"iterations", out.iterations()}, {"us_per_iteration", 1000 * ms / iterations}};
+    gpulab::Parameters values = {{"iterations", out.iterations()}};
+    if (ms > 0) values.push_back({"us_per_iteration", 1000 * ms / iterations}); // the CUDA emulator has no times
+    return values;
 }
 
 template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Result& result) {
@@ -53,7 +55,7 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
     result.extra = iteration_values(out_, result.kernel.median);
     result.extra.push_back({"residual", norm > 0 ? residual / std::sqrt(norm) : residual});
     if (takes_several_devices(job.variant.name)) result.extra.push_back({"devices", job.devices.size()});
-    if (!out_.kernel_ms.empty()) {
+    if (!out_.kernel_ms.empty() && result.kernel.median > 0) {
         double sum = 0;
         for (const auto& [name, ms] : out_.kernel_ms) {
             result.extra.push_back({"ms_" + name, ms});

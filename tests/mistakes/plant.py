@@ -27,6 +27,7 @@ are missing.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import random
@@ -761,7 +762,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--mistakes", choices=("due", "all"), default=os.environ.get("GPULAB_MISTAKES", "due"),
                         help="all: also those that are not due (as does GPULAB_MISTAKES=all in the environment)")
     parser.add_argument("--seed", type=int, metavar="N", help="choose the same again of those that are not due")
-    parser.add_argument("--table", action="store_true", help="only write docs/emulator-faults.md")
+    parser.add_argument("--table", action="store_true", help="only write docs/emulator.md")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
@@ -834,20 +835,28 @@ class Kept:
         return f"{before}, as tests/judged/{mistake.folder}.txt has it" if before not in ("", verdict.word) else ""
 
 
-PAGE = """# Faults in CUDA rungs, judged without a GPU
+PAGE = """# What the CUDA emulator runs and finds
 
-`tests/mistakes/plant.py --table` writes this page from `tests/judged`: the faults [injected](../CONTRIBUTING.md#add-a-fault) into
-CUDA rungs that the CUDA emulator has judged, and what a GPU said of the same fault. Words such as *every size* name the check of the
-tests that found it; a race, an access outside an array, a barrier that some threads miss and a read of what nobody wrote
-are what the emulator reports. With a star: the rung or its tests have changed since.
+[Its README](../emulator/README.md) says how it works and what it cannot show. `tests/mistakes/plant.py --table` writes this page.
 
-{counts}
+## Rungs
 
-## What the emulator lets through
+`./lab test` runs these without a GPU, at the sizes at which compute-sanitizer checks them on one, against the CPU's results. Of some an
+H100's counters are stored (`docs/results/counts/ncu`); requests, sectors and passes in the emulator are the same.
+
+| lab | CUDA rungs | run | counted as an H100 does | need a GPU |
+|---|---:|---:|---|---|
+{rungs}
+
+## Faults
+
+The faults [injected](../CONTRIBUTING.md#add-a-fault) into CUDA rungs that the emulator has judged, and what a GPU said of the same fault.
+Words such as *every size* name the check of the tests that found it; a race, an access outside an array, a barrier that some
+threads miss and a read of what nobody wrote are what the emulator reports. With a star: the rung or its tests have changed since.
+
+{counts} It lets through:
 
 {missed}
-
-## All
 
 | lab | fault | expected by | emulator | GPU |
 |---|---|---|---|---|
@@ -856,8 +865,24 @@ are what the emulator reports. With a star: the rung or its tests have changed s
 REPORTED = {"memcheck": "access outside or misaligned", "racecheck": "race", "synccheck": "barrier or shuffle", "initcheck": "nobody wrote it"}
 
 
+def rungs_in_emulator(folder: str) -> str:
+    """The row of a lab: its CUDA rungs."""
+    reasons: dict[str, list[str]] = {}
+    for inc in sorted((ROOT / "labs" / folder).glob("rungs*.inc")):
+        for backend, name, rest in judged.RUNG.findall(inc.read_text(encoding="utf-8")):
+            if backend.startswith("CUDA"):
+                lacks = "instructions that it lacks" if ".gpu = true" in rest else "the vendor's library" if ".baseline" in rest else ""
+                reasons.setdefault(lacks, []).append(f"`{name}`")
+    counted = ROOT / f"docs/results/counts/ncu/{folder[3:]}.json"
+    twins = [f"`{row['twin']}`" for row in json.loads(counted.read_text(encoding="utf-8"))["variants"]] if counted.is_file() else []
+    runs = len(reasons.pop("", []))
+    needing = [f"{', '.join(names)}: {reason}" for reason, names in sorted(reasons.items())]
+    count = runs + sum(map(len, reasons.values()))
+    return f"| {folder[3:]} | {count} | {runs} | {', '.join(dict.fromkeys(twins))} | {'; '.join(needing)} |"
+
+
 def page() -> str:
-    """What the emulator and a GPU say of the same faults."""
+    """What the emulator runs, and what it and a GPU say of the same faults."""
     rows, missed, found = [], [], []
     for folder in judged.folders(ROOT):
         mistakes = [mistake for mistake in mistakes_of(MISTAKES / f"{folder}.toml") if mistake.backend == "cuda"]
@@ -877,7 +902,7 @@ def page() -> str:
             if emulated.verdict == "accepted":
                 missed.append(f"- `{mistake.id}` of {mistake.lab}, which {mistake.student}: {mistake.emulator or mistake.accepted or 'not explained'}")
     counts = ", ".join(f"{word} {found.count(word)}" for word in ("results", *REPORTED.values()))
-    return PAGE.format(rows="\n".join(rows), missed="\n".join(missed) or "None of these.",
+    return PAGE.format(rungs="\n".join(map(rungs_in_emulator, judged.folders(ROOT))), rows="\n".join(rows), missed="\n".join(missed) or "None of these.",
                        counts=f"{len(rows)} faults judged, {len(found)} rejected, {len(missed)} accepted. What rejected them: {counts}.")
 
 
@@ -895,7 +920,7 @@ def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
 def main(words: list[str]) -> int:
     arguments = parsed(words)
     if arguments.table:
-        (ROOT / "docs/emulator-faults.md").write_text(page(), encoding="utf-8")
+        (ROOT / "docs/emulator.md").write_text(page(), encoding="utf-8")
         return 0
     mistakes = chosen(arguments)
     kept = Kept(mistakes)

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "lane.hpp"
+#include "lane.cuh"
 
 namespace tridiagonal {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "emulated.hpp"
 #include "gpulab/options.hpp"
 #include "layouts.hpp"
 #include "rungs.hpp"
@@ -53,15 +52,6 @@ template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Fau
 }
 
 const VariantCases in_double(tridiagonal::variants<double>(), "solves in double", "", check<double>);
-// The two methods that work in registers, played on the host. Their names contain those of the rungs, so that
-// may_refuse() treats both alike.
-template <class T>
-constexpr gpulab::Variant<tridiagonal::Run<T>> emulated[] = {
-    {"emulated cuda_registers", "", Backend::cpu, tridiagonal::testing::emulated_registers<T>},
-    {"emulated cuda_partition", "", Backend::cpu, tridiagonal::testing::EmulatedPartition<T>::run}};
-const VariantCases on_the_host_in_double(emulated<double>, "solves in double", "", check<double>);
-const VariantCases on_the_host_in_float(emulated<float>, "solves in float", "", check<float>);
-
 const VariantCases in_float(tridiagonal::variants<float>(), "solves in float", "", check<float>);
 
 } // namespace
