@@ -1,6 +1,6 @@
 /// @file
-/// The work of one lane on its run of neighbouring equations, in registers: shared by cuda_registers, cuda_partition and
-/// a test on the host.
+/// The work of one lane on its run of neighbouring equations, in registers: shared by cuda_registers, cuda_partition
+/// and a test on the host.
 #pragma once
 
 #if defined(__CUDACC__)
