@@ -11,7 +11,7 @@ import sys
 import pytest
 from conftest import ROOT, run
 
-PROGRAMS = "bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env"
+PROGRAMS = "bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env cksum tr"
 
 
 class Machine:
