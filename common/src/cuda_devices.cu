@@ -61,10 +61,12 @@ Found find_cuda_devices() {
         device.emulated = device.name == "CUDA emulator";
         if (device.emulated) device.platform = "no GPU: results and counts, no times";
         const std::string here = std::to_string(p.major) + std::to_string(p.minor);
-        if (device.emulated || built_for(GPULAB_CUDA_ARCHITECTURES, device.compute_capability)) found.devices.push_back(device);
-        else
+        if (device.emulated || built_for(GPULAB_CUDA_ARCHITECTURES, device.compute_capability)) {
+            found.devices.push_back(device);
+        } else {
             found.why_none = "this build is for other GPUs (" GPULAB_CUDA_ARCHITECTURES ") than " + device.name +
                              ": ./lab builds it again, or configure with -DCMAKE_CUDA_ARCHITECTURES=" + here;
+        }
     }
     if (!found.devices.empty()) found.why_none.clear();
     return found;

@@ -122,7 +122,8 @@ bool detail::built_for(std::string_view architectures, int capability) {
         const std::string_view one = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(rest.size(), one.size() + 1));
         int number = 0;
-        const std::string_view kind(std::from_chars(one.data(), one.data() + one.size(), number).ptr, one.data() + one.size());
+        const std::string_view kind(std::from_chars(one.data(), one.data() + one.size(), number).ptr,
+                                    one.data() + one.size());
         if (number == 0) return true; // "native", "all": made for what was there
         if (kind != "-virtual" && number / 10 == capability / 10 && number <= capability) return true;
         if (kind != "-real" && number <= capability) return true;

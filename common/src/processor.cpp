@@ -1,6 +1,7 @@
-// A program that was compiled for another processor says so before it meets an instruction that this one lacks, which would end it
-// without a word, or means something else here. Before main() and before all that other files prepare. This file is compiled
-// with the options of all others, whose meaning its macros tell, but not optimised, so that it needs no such instruction itself.
+// A program that was compiled for another processor says so before it meets an instruction that this one lacks, which
+// would end it without a word, or means something else here. Before main() and before all that other files prepare.
+// This file is compiled with the options of all others, whose meaning its macros tell, but not optimised, so that it
+// needs no such instruction itself.
 #include "backends.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -9,7 +10,7 @@
 
 namespace {
 
-#define GPULAB_REQUIRE(feature)                                                                                          \
+#define GPULAB_REQUIRE(feature) \
     if (!__builtin_cpu_supports(feature)) return feature
 
 const char* missing_feature() {
@@ -47,8 +48,10 @@ const char* missing_feature() {
 [[gnu::constructor(101)]] void refuse_other_processors() {
     const char* const feature = missing_feature();
     if (!feature) return;
-    std::fprintf(stderr, "this program was compiled for another processor: this one has no %s. ./lab builds it again; "
-                 "-DGPULAB_MARCH=x86-64-v2 builds it for most\n", feature);
+    std::fprintf(stderr,
+                 "this program was compiled for another processor: this one has no %s. ./lab builds it again; "
+                 "-DGPULAB_MARCH=x86-64-v2 builds it for most\n",
+                 feature);
     _exit(2);
 }
 
