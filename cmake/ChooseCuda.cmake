@@ -2,7 +2,7 @@
 include_guard(GLOBAL)
 
 set(GPULAB_CUDA_NEEDED 12.4)
-set(GPULAB_CAPABILITY_NEEDED 70) # of kernels that call __nanosleep() or read with ld.acquire
+set(GPULAB_CAPABILITY_NEEDED 70) # of kernels with __nanosleep() and __grid_constant__
 set(GPULAB_DRIVER_FOR_12 525)
 set(GPULAB_DRIVER_FOR_13 580)
 
