@@ -311,6 +311,8 @@ def chosen(scratch):
     machine = Machine(scratch)
     machine.fake("nvcc", NVCC)
     machine.fake("nvidia-smi", NVIDIA_SMI)
+    (scratch / "tools").mkdir()
+    (scratch / "tools/doctor.sh").touch()  # the whole repository
     (scratch / "choose.cmake").write_text(f"""
 include("{ROOT}/cmake/ChooseCuda.cmake")
 gpulab_choose_nvcc("{scratch}")
