@@ -74,6 +74,7 @@ build=$scratch/copy/build/default
 mkdir -p "$build/bin"
 if [ "$1" = -S ]; then
     touch "$build/build.ninja"
+    echo "-- CUDA: off, ${CUDA_OFF:-GPULAB_CUDA is OFF}"
     echo GPULAB_WERROR:BOOL=OFF >"$build/CMakeCache.txt"
 else
     echo "[1/2] Compiling"

@@ -59,6 +59,9 @@ def test_what_was_installed_since_the_last_run_is_noticed(machine):
     for program in ("doxygen", "pandoc", "chromium", "bwrap"):  # for pages and grading
         machine.fake(program, "")
     assert not configured(), "it configures for what changes no program"
+    assert "lab: CUDA: off, nvcc does not work here" in runs(machine, "setup", GPULAB_INSTALL="no", CUDA_OFF="nvcc does not work here").stderr
+    assert "CUDA" not in runs(machine, "setup", GPULAB_INSTALL="no").stderr
+    machine.calls("", forget=True)
     (machine.copy / "build/default/machine").unlink()  # who configured by hand keeps the options
     assert ["--fresh" in call for call in configured()] == [False]
 
@@ -301,6 +304,12 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
     (copy / "build/default").mkdir(parents=True)
     (copy / "build/default/CMakeCache.txt").write_text(f"CMAKE_PREFIX_PATH:PATH=/nowhere;{scratch}/a prefix\n")
     assert f"7.8.9, {folder}" in doctor()
+    # A driver that is too old for the CUDA compiler.
+    machine = Machine(scratch)
+    machine.fake("nvcc", "echo release 13.0")
+    machine.fake("nvidia-smi", "echo 'Driver Version: 550.54   CUDA Version: 12.4'")
+    text = machine.run("bash", copy / "tools/doctor.sh", CUDACXX=machine.bin / "nvcc").stdout
+    assert re.search(r"(?m)^missing *CUDA toolkit .*\n *-> .*needs driver 580, and 550.54 is here: update it, or install CUDA 12", text), text
     # A version that is too old, and one that is nowhere.
     (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 1.0)\n")
     libraries = copy / "cmake/Libraries.cmake"
