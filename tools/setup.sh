@@ -334,7 +334,7 @@ install_cuda() {
     local library version newest new=$root/.cuda.new
     newest=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep '^[0-9]' | sort -V | tail -n 1) || true
     [[ ! $newest ]] || at_least 7.0 "$newest" || die "--cuda: the CUDA variants need compute capability 7.0, and the GPU here has $newest"
-    if [[ $(nvidia-smi 2>/dev/null) == *"CUDA Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
+    if [[ $(nvidia-smi 2>/dev/null) == *CUDA*"Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
         version=$(apt-cache madison nvidia-cuda-toolkit 2>/dev/null | awk '{ print $3; exit }') || true
         if ! at_least "$(needed CUDA)" "$version" || at_least 13.0 "$version"; then
             die "--cuda: driver or GPU need CUDA 12.4 to 12.9, which neither pip nor apt has here: developer.nvidia.com/cuda-toolkit-archive"

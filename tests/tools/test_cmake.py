@@ -301,7 +301,7 @@ NVIDIA_SMI = """
 [ -n "$GPUS" ] || { echo "NVIDIA-SMI has failed"; exit 9; }
 case "$*" in
     *compute_cap*) printf '%s\\n' $GPUS ;;
-    *) echo "| NVIDIA-SMI $DRIVER        Driver Version: $DRIVER     CUDA Version: $RUNS    |" ;;
+    *) echo "| NVIDIA-SMI 1.2        ${KIND:-Driver} Version: $DRIVER     CUDA ${KIND:+UMD }Version: $RUNS    |" ;;
 esac"""
 
 
@@ -333,6 +333,7 @@ message("${{GPULAB_NVCC}} ${{GPULAB_NVCC_VERSION}} ${{GPULAB_ARCHITECTURES}}${{G
     ({"GPUS": "6.1 8.6"}, " 13.0 86-real"),
     ({"GPUS": "7.0"}, "no longer knows compute capability 7.0, which the GPU here has: install CUDA 12 (./lab setup --cuda)"),
     ({"GPUS": "6.1"}, "need compute capability 7.0, and the GPU here has 6.1"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "KIND": "KMD"}, "needs driver 580, and 550.54.14 is here"),
     ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4"}, "needs driver 580, and 550.54.14 is here: update it, or install CUDA 12"),
     ({"GPUS": "9.0", "DRIVER": "470.2", "RUNS": "11.4", "VERSION": "12.9"}, "needs driver 525, and 470.2 is here: update it"),
     ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "VERSION": "12.9"}, " 12.9 90-real"),
