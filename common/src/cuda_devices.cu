@@ -1,6 +1,7 @@
 // The CUDA side of device.hpp and ceilings.hpp: finding devices, and what they reach with nothing else to do.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -43,7 +44,8 @@ Found find_cuda_devices() {
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorInsufficientDriver) return {{}, "no NVIDIA driver, or one older than this CUDA runtime"};
-    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) return {{}, "no NVIDIA GPU"};
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+        return {{}, std::getenv("CUDA_VISIBLE_DEVICES") ? "no NVIDIA GPU among CUDA_VISIBLE_DEVICES" : "no NVIDIA GPU"};
     if (code != cudaSuccess) return {{}, std::string("CUDA cannot start: ") + cudaGetErrorString(code)};
     Found found;
     for (int i = 0; i < count; ++i) {
