@@ -79,7 +79,7 @@ function(add_lab_test target)
     endif()
     if(UNIX) # ./lab test LAB --variant NAME
         add_test(NAME "${target}: one variant" CONFIGURATIONS variant
-                 COMMAND sh -c "exec \"$0\" \"$GPULAB_TEST_VARIANT *~[large]~[.]\"" $<TARGET_FILE:${target}>)
+                 COMMAND sh -c "exec \"$0\" \"~[large]~[.]$GPULAB_TEST_VARIANT *\"" $<TARGET_FILE:${target}>)
         set_tests_properties("${target}: one variant" PROPERTIES LABELS "${TEST_LABELS}" SKIP_RETURN_CODE 4 TIMEOUT 3600
                              ENVIRONMENT GPULAB_EMULATOR=never)
     endif()

@@ -177,6 +177,15 @@ def copy_of_labs(scratch):
     return copy
 
 
+def test_one_variant_is_tested_by_its_name():
+    build = os.environ.get("GPULAB_BUILD")
+    if not build:
+        pytest.skip("no build")
+    for variant, passes in (("cpu_blocks", True), ("cpu_block", False)):
+        ran = run("ctest", "--test-dir", build, "-C", "variant", "-R", "^test_saxpy: one variant$", GPULAB_TEST_VARIANT=variant)
+        assert (ran.returncode == 0, "1 test" in ran.stdout or "100% tests passed" in ran.stdout) == (passes, True), ran
+
+
 def test_completion_in_bash_knows_commands_labs_and_options(copy_of_labs):
     for text, wanted in (
         ("./lab ", COMMANDS),
