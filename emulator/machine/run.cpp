@@ -10,7 +10,7 @@ namespace cuda_emulator {
 std::uint64_t Launch::default_instruction_limit() {
     const char* const given = std::getenv("CUDA_EMULATOR_INSTRUCTIONS");
     const std::uint64_t limit = given ? std::strtoull(given, nullptr, 10) : 0;
-    return limit ? limit : std::uint64_t{1} << 30;
+    return limit ? limit : std::uint64_t{1} << 26;
 }
 
 Fault::Fault(Kind kind, const std::string& text, const std::string& kernel, const Instruction& instruction)
