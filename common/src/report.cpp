@@ -168,14 +168,17 @@ struct Report::State {
 
     void print_device(const Result& r) {
         if (!r.has_device) stated[place_of(r)] = r.reason;
-        print_device(r, r.has_device ? devices.at(r.device.id()).ceilings : Ceilings{});
+        const ReportedDevice device = r.has_device ? devices.at(r.device.id()) : ReportedDevice{};
+        print_device(r, device.ceilings, device.after ? device.after->pci : "");
     }
 
-    void print_device(const Result& r, const Ceilings& c) const {
+    /// @param pci its place on the bus, as ./lab doctor has it
+    void print_device(const Result& r, const Ceilings& c, const std::string& pci = "") const {
         std::string text = place_of(r) + "  ";
         if (r.has_device) {
             text += r.device.name;
             if (!r.device.platform.empty()) text += " (" + r.device.platform + ")";
+            if (!pci.empty()) text += " at " + pci;
             if (c.copy_gb_s > 0) text += fmt::format(": copies {:.1f} GB/s", c.copy_gb_s);
             if (c.fp32_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s float", c.fp32_gflop_s);
             if (c.fp64_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s double", c.fp64_gflop_s);

@@ -466,6 +466,7 @@ TEST_CASE("the files say what a judge of a GPU's times asks for, and the end say
         },
         surroundings);
     CHECK(looks == 3);
+    CHECK(printed.out.find("\ncuda:0  Test GPU at 0000:3b:00.0: copies 15.0 GB/s\n") != std::string::npos);
     const nlohmann::json devices = json.json()["devices"];
     CHECK_FALSE(devices[0].contains("pci"));
     CHECK((devices[1]["pci"] == "0000:3b:00.0" && devices[1]["driver"] == "580.95.05"));

@@ -315,6 +315,24 @@ def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch
         assert re.search(rf"(?m)^{enough} +CMake ", doctor()), cmake
 
 
+def test_doctor_names_GPUs_as_programs_do_with_their_places_on_the_bus(scratch):
+    machine = Machine(scratch)
+    machine.bare("sort tr")
+    machine.fake("nvidia-smi", """
+case "$*" in
+    -L) echo "GPU 0: NVIDIA A" ;;
+    *driver_version*) echo 580.95.05 ;;
+    --query-gpu=index,name,compute_cap,memory.total,pci.bus_id*)
+        echo "0, NVIDIA A, 9.0, 1 MiB, 00000000:3B:00.0"
+        echo "1, NVIDIA B, 7.5, 2 MiB, 00000001:5E:00.0" ;;
+esac""")
+    for visible, ids in (("", "01"), ("1", "??")):
+        text = machine.run("bash", ROOT / "tools/doctor.sh", CUDA_VISIBLE_DEVICES=visible).stdout
+        for line in (f"cuda:{ids[0]}, NVIDIA A, compute capability 9.0, 1 MiB, at 0000:3b:00.0",
+                     f"cuda:{ids[1]}, NVIDIA B, compute capability 7.5, 2 MiB, at 0001:5e:00.0"):
+            assert re.search(rf"(?m)^ok +GPU +{re.escape(line)}$", text), text
+
+
 def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_CMake_finds(scratch):
     if not shutil.which("cmake") or not shutil.which("c++"):
         pytest.skip("no CMake or compiler")
