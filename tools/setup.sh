@@ -1,8 +1,8 @@
 # Installing what the labs need, and configuring. Sourced by ../lab, here and in a hand-out, which sets root and build.
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
-# Where the CUDA toolkit puts itself, where ./lab setup --cuda puts it, and where WSL has nvidia-smi.
-PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:/usr/lib/wsl/lib
+# Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
+PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
 say() { echo "lab: $*" >&2; }
 die() {
@@ -10,7 +10,6 @@ die() {
     exit 2
 }
 have() { command -v "$1" >/dev/null 2>&1; }
-PATH=$PATH:$root/.oclgrind/bin # install_oclgrind
 
 # Shows the last line of a command's output, always in the same place, until the command ends.
 show_progress() {

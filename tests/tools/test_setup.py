@@ -317,7 +317,7 @@ def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch
 
 def test_doctor_names_GPUs_as_programs_do_with_their_places_on_the_bus(scratch):
     machine = Machine(scratch)
-    machine.bare("sort tr")
+    machine.bare("sort")
     machine.fake("nvidia-smi", """
 case "$*" in
     -L) echo "GPU 0: NVIDIA A" ;;
