@@ -71,7 +71,7 @@ if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
     found "NVIDIA driver" "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)"
     while IFS=, read -r index name capability memory pci; do # in the order of the programs, with the places that they name
         [[ ! ${CUDA_VISIBLE_DEVICES:-} ]] || index="?" # programs count only these
-        found GPU "cuda:$index, $(echo $name), compute capability$capability,$memory, at $(tr '[:upper:]' '[:lower:]' <<<"${pci# 0000}")"
+        found GPU "cuda:$index,$name, compute capability$capability,$memory, at $(tr '[:upper:]' '[:lower:]' <<<"${pci# 0000}")"
     done < <(nvidia-smi --query-gpu=index,name,compute_cap,memory.total,pci.bus_id --format=csv,noheader)
 elif [[ $libraries == *"found|CUDA toolkit"* ]]; then
     found "CUDA emulator" "no NVIDIA GPU: CUDA variants run in the emulator, with results and counts, but without times"

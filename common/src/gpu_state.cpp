@@ -33,15 +33,17 @@ struct Nvml {
 
     Nvml() {
         void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+        if (library == nullptr) return;
         const auto find = [&](const char* name, auto& function) {
-            function =
-                library ? reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name)) : nullptr;
+            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
             return function != nullptr;
         };
+        find("nvmlDeviceGetClockInfo", clock);
+        find("nvmlDeviceGetMaxClockInfo", most_clock);
+        find("nvmlDeviceGetViolationStatus", violation);
+        find("nvmlDeviceGetComputeRunningProcesses_v3", processes);
         works = find("nvmlInit_v2", init) && find("nvmlSystemGetDriverVersion", driver_version) &&
-                find("nvmlDeviceGetHandleByPciBusId_v2", handle_by_pci) && find("nvmlDeviceGetClockInfo", clock) &&
-                find("nvmlDeviceGetMaxClockInfo", most_clock) && find("nvmlDeviceGetViolationStatus", violation) &&
-                find("nvmlDeviceGetComputeRunningProcesses_v3", processes) && init() == 0;
+                find("nvmlDeviceGetHandleByPciBusId_v2", handle_by_pci) && init() == 0;
     }
 };
 
@@ -58,7 +60,7 @@ void ask_driver(GpuState& state) {
     constexpr int of_sm = 1, of_memory = 2;
     const auto mhz = [&](auto* function, int which) {
         unsigned value = 0;
-        return function(gpu, which, &value) == 0 ? value : 0;
+        return function && function(gpu, which, &value) == 0 ? value : 0;
     };
     state.sm_mhz = mhz(nvml.clock, of_sm);
     state.most_sm_mhz = mhz(nvml.most_clock, of_sm);
@@ -67,13 +69,15 @@ void ask_driver(GpuState& state) {
     constexpr int by_power = 0, by_heat = 1;
     const auto violated_ms = [&](int policy) {
         Nvml::Violation so_far;
-        return nvml.violation(gpu, policy, &so_far) == 0 ? static_cast<double>(so_far.violated_ns) / 1e6 : 0;
+        return nvml.violation && nvml.violation(gpu, policy, &so_far) == 0
+                   ? static_cast<double>(so_far.violated_ns) / 1e6
+                   : 0;
     };
     state.slowed_by_power_ms = violated_ms(by_power);
     state.slowed_by_heat_ms = violated_ms(by_heat);
     unsigned count = 0; // with room for none of them it says how many there are, and that there is no room
     constexpr int no_room = 7;
-    if (const int code = nvml.processes(gpu, &count, nullptr); code == 0 || code == no_room)
+    if (const int code = nvml.processes ? nvml.processes(gpu, &count, nullptr) : -1; code == 0 || code == no_room)
         state.processes = static_cast<int>(count);
 }
 #else
