@@ -15,6 +15,7 @@
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/gpu_state.hpp"
 
 namespace gpulab::detail {
 
@@ -36,6 +37,9 @@ bool built_for(std::string_view architectures, int capability);
 void use_cuda_device(const Device& device);
 double measure_cuda_copy(const Device& device);                        // GB/s
 double measure_cuda_arithmetic(const Device& device, Arithmetic kind); // GFLOP/s
+/// Fills what CUDA knows of a GPU; then, by its place on the bus, what NVIDIA's management library knows.
+void ask_cuda(const Device& device, GpuState& state);
+void ask_driver(GpuState& state);
 
 Found find_opencl_devices();
 void use_opencl_device(const Device& device);

@@ -137,6 +137,7 @@ Found find_cuda_devices() { return {{}, "built without CUDA: " GPULAB_NO_CUDA}; 
 void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
 double measure_cuda_copy(const Device&) { return 0; }
 double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
+void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 } // namespace detail
 #endif
 

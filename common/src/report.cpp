@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -39,7 +41,7 @@ std::string today() {
 }
 
 Surroundings real_surroundings(const Options& options) {
-    Surroundings real{.terminal = terminal_of_stdout(), .date = today()};
+    Surroundings real{.terminal = terminal_of_stdout(), .date = today(), .gpu_state = gpu_state};
     if (options.study().empty()) return real; // only the rows of a study name devices: no need to look for any
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
         if (options.devices(backend).size() > 1) real.several_devices = true;
@@ -54,6 +56,7 @@ struct Report::State {
     Surroundings surroundings;
     std::deque<ReportedRun> runs;
     ReportedDevices devices;
+    std::map<std::string, GpuState> before; // the first result, by id
     int passed = 0, failed = 0, skipped = 0;
     double best_percent = 0;
 
@@ -74,9 +77,38 @@ struct Report::State {
 
     State(const Options& o, std::optional<Surroundings> made_up)
         : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
-          surroundings(made_up ? *made_up : real_surroundings(options)) {}
+          surroundings(made_up ? *made_up : real_surroundings(options)) {
+        if (surroundings.gpu_state)
+            for (const Device& gpu : options.devices(Backend::cuda))
+                if (!gpu.emulated) before[gpu.id()] = surroundings.gpu_state(gpu);
+    }
 
     bool is_study() const { return !options.study().empty(); }
+
+    void note_device(const Device& device, const Ceilings& ceilings) {
+        ReportedDevice& noted = devices[device.id()];
+        noted.device = device;
+        noted.ceilings = ceilings;
+        if (device.backend != Backend::cuda || device.emulated || !surroundings.gpu_state) return;
+        noted.after = surroundings.gpu_state(device);
+        noted.before = before.try_emplace(device.id(), *noted.after).first->second;
+        noted.others = std::max(noted.others, noted.after->processes - 1);
+    }
+
+    /// What else has lengthened times on GPUs.
+    void print_disturbances() const {
+        for (const auto& [id, device] : devices) {
+            const auto [by_power, by_heat] = slowed(device);
+            for (const auto& [ms, why] :
+                 {std::pair(by_power, "its power limit"), std::pair(by_heat, "its temperature")})
+                if (ms >= 1)
+                    print_wrapped(fmt::format("{}: {} has kept its clocks low for {:.0f} ms.", id, why, ms), 0, 0);
+            if (device.others > 0)
+                print_wrapped(fmt::format("{}: {} other process{} computed on it, so times may be too long.", id,
+                                          device.others, device.others == 1 ? "" : "es"),
+                              0, 0);
+        }
+    }
 
     /// Prints text, broken into lines that fit; the second and later ones are indented.
     void print_wrapped(const std::string& text, std::size_t first_indent = 0, std::size_t indent = 4) const {
@@ -136,14 +168,17 @@ struct Report::State {
 
     void print_device(const Result& r) {
         if (!r.has_device) stated[place_of(r)] = r.reason;
-        print_device(r, r.has_device ? devices.at(r.device.id()).second : Ceilings{});
+        const ReportedDevice device = r.has_device ? devices.at(r.device.id()) : ReportedDevice{};
+        print_device(r, device.ceilings, device.after ? device.after->pci : "");
     }
 
-    void print_device(const Result& r, const Ceilings& c) const {
+    /// @param pci its place on the bus, as ./lab doctor has it
+    void print_device(const Result& r, const Ceilings& c, const std::string& pci = "") const {
         std::string text = place_of(r) + "  ";
         if (r.has_device) {
             text += r.device.name;
             if (!r.device.platform.empty()) text += " (" + r.device.platform + ")";
+            if (!pci.empty()) text += " at " + pci;
             if (c.copy_gb_s > 0) text += fmt::format(": copies {:.1f} GB/s", c.copy_gb_s);
             if (c.fp32_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s float", c.fp32_gflop_s);
             if (c.fp64_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s double", c.fp64_gflop_s);
@@ -318,7 +353,7 @@ const Result& Report::add(Result result, const Work& work) {
     result.work = work;
     if (result.has_device) {
         const Ceilings c = s.surroundings.ceilings(result.device, work.arithmetic);
-        s.devices[result.device.id()] = {result.device, c};
+        s.note_device(result.device, c);
         if (result.status != Result::Status::skipped && result.kernel.median > 0 && result.percent == 0)
             result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) /
                              (static_cast<double>(result.devices) * result.kernel.median); // of all of them together
@@ -355,6 +390,7 @@ int Report::finish() {
             "Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
             "bound is taken from.",
             0, 0);
+    if (!s.quiet) s.print_disturbances();
     s.finished = true;
     s.write_files();
     flush_stdout();

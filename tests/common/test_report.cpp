@@ -438,6 +438,49 @@ TEST_CASE("a study that is interrupted has left complete files with all results 
     CHECK_FALSE(fs::exists(single.path()));
 }
 
+TEST_CASE("the files say what a judge of a GPU's times asks for, and the end says what has lengthened them") {
+    const ScratchFile json, csv;
+    Surroundings surroundings = known();
+    int looks = 0;
+    surroundings.gpu_state = [&](const Device& device) {
+        CHECK(device.backend == Backend::cuda);
+        ++looks;
+        return gpulab::GpuState{.pci = "0000:3b:00.0",
+                                .cuda_driver = "13.0",
+                                .cuda_runtime = "12.9",
+                                .cuda_toolkit = "12.8",
+                                .driver = "580.95.05",
+                                .sm_mhz = looks == 1 ? 345u : 1410u,
+                                .most_sm_mhz = 1980,
+                                .memory_mhz = 2619,
+                                .most_memory_mhz = 2619,
+                                .slowed_by_power_ms = 1000.0 * looks,
+                                .slowed_by_heat_ms = 7,
+                                .processes = looks == 2 ? 3 : 1};
+    };
+    const Printed printed = reported(
+        {"--json", json.path(), "--csv", csv.path(), "--backend", "cpu"}, {{"n", 10}},
+        [](Report& report) {
+            report.add(ran("cpu_right", cpu), {});
+            for (const char* const name : {"cuda_one", "cuda_two", "cuda_three"}) report.add(ran(name, gpu), {});
+        },
+        surroundings);
+    CHECK(looks == 3);
+    CHECK(printed.out.find("\ncuda:0  Test GPU at 0000:3b:00.0: copies 15.0 GB/s\n") != std::string::npos);
+    const nlohmann::json devices = json.json()["devices"];
+    CHECK_FALSE(devices[0].contains("pci"));
+    CHECK((devices[1]["pci"] == "0000:3b:00.0" && devices[1]["driver"] == "580.95.05"));
+    CHECK((devices[1]["cuda_driver"] == "13.0" && devices[1]["cuda_runtime"] == "12.9" &&
+           devices[1]["cuda_toolkit"] == "12.8"));
+    CHECK(devices[1]["sm_mhz"] == nlohmann::json{{"before", 345}, {"after", 1410}, {"most", 1980}});
+    CHECK(devices[1]["memory_mhz"]["after"] == 2619);
+    CHECK((devices[1]["slowed_by_power_ms"] == 2000 && devices[1]["slowed_by_heat_ms"] == 0));
+    CHECK(devices[1]["other_processes"] == 2);
+    CHECK(csv.text().find(",sm_mhz_before,") != std::string::npos);
+    CHECK(printed.out.ends_with("cuda:0: its power limit has kept its clocks low for 2000 ms.\n"
+                                "cuda:0: 2 other processes computed on it, so times may be too long.\n"));
+}
+
 TEST_CASE("a study writes its results to stdout once, at its end") {
     const ScratchFile file;
     const std::string command =

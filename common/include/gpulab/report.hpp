@@ -16,6 +16,7 @@
 #include "gpulab/ceilings.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/gpu_state.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/terminal.hpp"
@@ -90,6 +91,8 @@ struct Surroundings {
     /// The day, as the JSON file has it: "2026-11-22". Empty: the file has none.
     std::string date = {};
     std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
+    /// What the driver says of a GPU now: asked before the first result and after each. Empty: it is not asked.
+    std::function<GpuState(const Device&)> gpu_state = {};
 };
 
 /// Collects results, shows each in a table as it comes, and writes the files at the end. A study, which may take long,
