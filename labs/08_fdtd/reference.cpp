@@ -45,7 +45,7 @@ Real loss_rate(const Side& low, const Side& high, std::size_t n, Real at, double
     return rate;
 }
 
-/// A waveform at the time t = n dt, by the formulas of its comments.
+/// A waveform at the time t = n dt, by the formulas of its comments; a column in the step that n lies in or ends.
 Real value_of(const Waveform& w, Real n, Real dt) {
     const Real pi = std::numbers::pi_v<Real>, t = n * dt;
     const auto bell = [&] {
@@ -82,7 +82,8 @@ Real value_of(const Waveform& w, Real n, Real dt) {
 /// A soft one is a current, which equation 4.2.1 subtracts, at the middle of that interval. X and Y are -Hx and -Hy in
 /// TM.
 Real driving_value(const Source& source, Mode mode, std::size_t step, Real dt) {
-    const Real from = static_cast<Real>(step) - (source.component == Component::z ? Real(1) : Real(0.5));
+    const bool whole = source.component == Component::z || source.waveform.kind == Waveform::Kind::column;
+    const Real from = static_cast<Real>(step) - (whole ? Real(1) : Real(0.5));
     const Real value =
         source.hard ? value_of(source.waveform, from + 1, dt) : -value_of(source.waveform, from + Real(0.5), dt);
     return mode == Mode::tm && source.component != Component::z ? -value : value;
@@ -156,7 +157,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     // Tangential E at driven sides: Ez in the outermost cells at a time, or Ex and Ey on the border's edges.
     const auto drive_side = [&](const Side& side, bool upright, std::size_t edge, std::size_t cell, Real time) {
         if (side.kind != Side::Kind::driven) return;
-        const Real value = value_of(side.waveform, time, dt);
+        const bool column = side.waveform.kind == Waveform::Kind::column; // number k for the whole of step k
+        const Real value = value_of(side.waveform, column ? std::floor(time) : time, dt);
         for (std::size_t k = 0; k < (upright ? ny : nx); ++k) {
             const std::size_t i = upright ? cell : k, j = upright ? k : cell;
             if (!te) zy(i, j) = value - zx(i, j);
@@ -174,16 +176,35 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
 
     Reference<T> result{make_output(p), 0, 0};
     Real z_scale = 0, xy_scale = 0;
-    // Calls apply(i, j, value, hard) for every cell of the sources of a component, in step k from 0.
-    const auto drive = [&](Component component, std::size_t k, const auto& apply) {
+    // Calls apply(i, j, value, hard) for every cell of the sources of a component, in step k from 0. It returns what
+    // was added, and the size of the sum. The scale follows all that was added: sources may cancel each other, and
+    // their rounding errors stay. A further source in a cell brings a term, and one more rounding of the sum, which is
+    // an eighth of the 4 epsilon of tolerance().
+    struct Sum {
+        bool begun = false;
+        Real largest = 0, further = 0;
+    };
+    std::vector<Sum> sums; // one per cell
+    const auto drive = [&](Component component, std::size_t k, Real& scale, const auto& apply) {
+        const auto other = [&](const Source& source) { return source.component != component; };
+        if (std::ranges::all_of(scene.sources, other)) return;
+        sums.assign(nx * ny, {});
         for (const Source& source : scene.sources) {
-            if (source.component != component) continue;
+            if (other(source)) continue;
             const Real value = driving_value(source, scene.mode, k + 1, dt);
             auto strength = source.strength.begin();
             for (std::size_t j = source.y0; j < source.y1; ++j)
-                for (std::size_t i = source.x0; i < source.x1; ++i)
-                    apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
+                for (std::size_t i = source.x0; i < source.x1; ++i) {
+                    const auto [added, size] =
+                        apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
+                    Sum& sum = sums[j * nx + i];
+                    if (source.hard) sum = {};
+                    if (sum.begun) sum.further += std::abs(added) + size / 8;
+                    sum.largest = std::max(sum.largest, size);
+                    sum.begun = true;
+                }
         }
+        for (const Sum& sum : sums) scale = std::max(scale, sum.largest + sum.further);
     };
     for (std::size_t k = 0; k < p.steps(); ++k) {
         const auto may_change = [&](std::size_t i, std::size_t j) {
@@ -216,9 +237,10 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                 }
             }
         if (!te) drive_sides(Real(k) + 1);
-        drive(Component::z, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (hard) zy(i, j) = value - zx(i, j);
-            else if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
+        drive(Component::z, k, z_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            const Real added = hard || !may_change(i, j) ? 0 : z_gain(i, j) * value;
+            zy(i, j) = hard ? value - zx(i, j) : zy(i, j) + added;
+            return std::pair{added, std::abs(zx(i, j)) + std::abs(zy(i, j))};
         });
         for (std::size_t i = 0; i < scene.probes.size(); ++i)
             result.out.recorded[k * scene.probes.size() + i] =
@@ -245,15 +267,20 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             }
         if (te) drive_sides(Real(k) + Real(1.5));
         // Border edges (j = 0, i = 0) belong to the side: a source there does nothing.
-        drive(Component::x, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (j == 0) return;
+        const auto drive_edge = [](Real& edge, Real gain, Real value, bool hard) {
+            const Real added = hard ? 0 : gain * value;
+            edge = hard ? value : edge + added;
+            return std::pair{added, std::abs(edge)};
+        };
+        drive(Component::x, k, xy_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (j == 0) return std::pair{Real(0), Real(0)};
             const Real d = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]).second;
-            x(i, j) = hard ? value : x(i, j) + d * value;
+            return drive_edge(x(i, j), d, value, hard);
         });
-        drive(Component::y, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (i == 0) return;
+        drive(Component::y, k, xy_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (i == 0) return std::pair{Real(0), Real(0)};
             const Real d = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]).second;
-            y(i, j) = hard ? value : y(i, j) + d * value;
+            return drive_edge(y(i, j), d, value, hard);
         });
         for (const Real value : x.values) xy_scale = std::max(xy_scale, std::abs(value));
         for (const Real value : y.values) xy_scale = std::max(xy_scale, std::abs(value));

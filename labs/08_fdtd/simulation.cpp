@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 #include "gpulab/too_slow.hpp"
 
@@ -51,6 +52,38 @@ std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
     return recorded;
 }
 
+namespace {
+/// The scale of a component, whose numbers are at most `size`, with what several sources in one cell add: see
+/// reference().
+template <class T> double scale_with_sources(const Problem<T>& p, int component, double size, double gain) {
+    if (p.patches.size() < 2) return size;
+    struct Sum {
+        int sources = 0;
+        float added = 0;
+    };
+    std::vector<Sum> sums(p.array_size());
+    double scale = size;
+    for (std::size_t s = 0; s < p.patches.size(); ++s) {
+        const Patch& patch = p.patches[s];
+        if (patch.component != component) continue;
+        double most = 0; // of its values over time
+        for (std::size_t k = 0; k < p.steps(); ++k)
+            most = std::max(most, std::abs(static_cast<double>(p.values[s * p.steps() + k])));
+        auto next = static_cast<std::size_t>(patch.strengths);
+        for (int j = patch.box.y0; j < patch.box.y1; ++j)
+            for (int i = patch.box.x0; i < patch.box.x1; ++i) {
+                Sum& sum = sums[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)];
+                const double strength = patch.strengths < 0 ? 1 : std::abs(static_cast<double>(p.strengths[next++]));
+                if (patch.hard) sum = {};
+                sum.added += static_cast<float>((patch.hard ? 1 : gain) * most * strength);
+                if (++sum.sources > 1)
+                    scale = std::max(scale, (1 + sum.sources / 8.0) * (size + static_cast<double>(sum.added)));
+            }
+    }
+    return scale;
+}
+} // namespace
+
 template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out) {
     Reference<T> r{std::move(out), 0, 0};
     double u = 0, edges = 0;
@@ -66,8 +99,10 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
     const Coefficients<T> ku = p.table.empty() ? p.rules.u : p.table[0];
     const Coefficients<T> ke = p.table.empty() ? p.rules.e : p.table[static_cast<std::size_t>(p.rules.materials_u)];
     const auto from_edges = static_cast<double>(ku.x + ku.y), from_u = static_cast<double>(ke.x + ke.y);
-    r.u_scale = u + 2 * from_edges * edges;
-    r.edge_scale = edges + 2 * from_u * u;
+    r.u_scale = scale_with_sources(p, 0, u + 2 * from_edges * edges, static_cast<double>(ku.add));
+    for (const int component : {1, 2})
+        r.edge_scale = std::max(r.edge_scale,
+                                scale_with_sources(p, component, edges + 2 * from_u * u, static_cast<double>(ke.add)));
     return r;
 }
 
@@ -110,6 +145,9 @@ template <class T> gpulab::Comparison Judge<T>::operator()(const gpulab::Job<Run
             reference_ = as_reference(problem_, std::move(others));
         }
         from_ = from;
+        if (!std::ranges::all_of(flat(problem_, reference_.out), [](T x) { return std::isfinite(x); }))
+            throw gpulab::Error(fmt::format("the field ({}) has numbers beyond {:.2g}, the most that type {} holds",
+                                            from, std::numeric_limits<T>::max(), sizeof(T) == 8 ? "double" : "float"));
     }
     return compare(problem_, reference_, out);
 }
@@ -162,7 +200,8 @@ MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double file
     // The values of all sources over time, and one record of all probes.
     const double series = static_cast<double>(scene.sources.size() + scene.probes.size()) *
                           static_cast<double>(scene.steps) * static_cast<double>(number_bytes);
-    return {.device = 3.5 * field + media + series, .host = 5 * field + 2 * media + 3 * series + files};
+    const double sums = scene.sources.size() > 1 ? 8 * scene.cells() : 0; // of scale_with_sources()
+    return {.device = 3.5 * field + media + series, .host = 5 * field + 2 * media + 3 * series + sums + files};
 }
 
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {

@@ -153,6 +153,11 @@ Image decode(const std::string& path, const std::string& file, const std::string
     if (!std::string_view(file).starts_with("\x89PNG\r\n\x1a\n"))
         throw UsageError(fmt::format("{}: is not a PNG file", path));
     if (file.size() < 33) throw UsageError(fmt::format("{}: is truncated", path)); // signature and header
+    if (file.compare(12, 4, "CgBI") == 0)
+        throw UsageError(fmt::format("{}: is no PNG but Apple's variant of it (CgBI), as in programs for iPhones; "
+                                     "pngcrush -revert-iphone-optimizations converts it",
+                                     path));
+    if (file.compare(12, 4, "IHDR") != 0) throw UsageError(fmt::format("{}: is damaged: no IHDR at its start", path));
     const std::uint32_t width = big_endian(file, 16), height = big_endian(file, 20);
     if (width == 0 || height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
     // Room for four channels, because a palette may hide them.

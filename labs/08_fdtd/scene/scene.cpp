@@ -167,7 +167,8 @@ double number_in(const std::string& word, const std::string& path, std::size_t l
                  double least = -1e300, double most = 1e300) {
     const std::optional<double> x = gpulab::real_in(word);
     if (!x || !std::isfinite(*x))
-        fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, line, printable(word.substr(0, 40))));
+        fault(key, fmt::format("{}:{}: '{}' is not a finite number{}", path, line, printable(word.substr(0, 40)),
+                               gpulab::hint_of_minus(word)));
     if (!(*x >= least && *x <= most))
         fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, *x, least, most));
     return *x;
