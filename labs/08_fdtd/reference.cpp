@@ -181,7 +181,6 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     // their rounding errors stay. A further source in a cell brings a term, and one more rounding of the sum, which is
     // an eighth of the 4 epsilon of tolerance().
     struct Sum {
-        bool begun = false;
         Real largest = 0, further = 0;
     };
     std::vector<Sum> sums; // one per cell
@@ -199,9 +198,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                         apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
                     Sum& sum = sums[j * nx + i];
                     if (source.hard) sum = {};
-                    if (sum.begun) sum.further += std::abs(added) + size / 8;
+                    if (sum.largest > 0) sum.further += std::abs(added) + size / 8;
                     sum.largest = std::max(sum.largest, size);
-                    sum.begun = true;
                 }
         }
         for (const Sum& sum : sums) scale = std::max(scale, sum.largest + sum.further);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <span>
 
 #include "gpulab/too_slow.hpp"
 
@@ -53,32 +54,35 @@ std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
 }
 
 namespace {
-/// The scale of a component, whose numbers are at most `size`, with what several sources in one cell add: see
+/// The scale of a component, whose numbers are at most `size`, with what several sources add in one cell: see
 /// reference().
 template <class T> double scale_with_sources(const Problem<T>& p, int component, double size, double gain) {
-    if (p.patches.size() < 2) return size;
-    struct Sum {
-        int sources = 0;
-        float added = 0;
+    const auto largest = [](std::span<const T> numbers) {
+        double most = 0;
+        for (const T x : numbers) most = std::max(most, std::abs(static_cast<double>(x)));
+        return most;
     };
-    std::vector<Sum> sums(p.array_size());
+    std::vector<double> added; // at most, by each source
+    for (const Patch& s : p.patches) {
+        const auto cells =
+            static_cast<std::size_t>(s.box.x1 - s.box.x0) * static_cast<std::size_t>(s.box.y1 - s.box.y0);
+        added.push_back((s.hard ? 1 : gain) * largest({&p.values[added.size() * p.steps()], p.steps()}));
+        if (s.strengths >= 0) added.back() *= largest({&p.strengths[static_cast<std::size_t>(s.strengths)], cells});
+    }
     double scale = size;
-    for (std::size_t s = 0; s < p.patches.size(); ++s) {
-        const Patch& patch = p.patches[s];
-        if (patch.component != component) continue;
-        double most = 0; // of its values over time
-        for (std::size_t k = 0; k < p.steps(); ++k)
-            most = std::max(most, std::abs(static_cast<double>(p.values[s * p.steps() + k])));
-        auto next = static_cast<std::size_t>(patch.strengths);
-        for (int j = patch.box.y0; j < patch.box.y1; ++j)
-            for (int i = patch.box.x0; i < patch.box.x1; ++i) {
-                Sum& sum = sums[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)];
-                const double strength = patch.strengths < 0 ? 1 : std::abs(static_cast<double>(p.strengths[next++]));
-                if (patch.hard) sum = {};
-                sum.added += static_cast<float>((patch.hard ? 1 : gain) * most * strength);
-                if (++sum.sources > 1)
-                    scale = std::max(scale, (1 + sum.sources / 8.0) * (size + static_cast<double>(sum.added)));
-            }
+    for (const Patch& s : p.patches) {
+        if (s.component != component || s.hard) continue;
+        double sum = size;
+        int sources = 0;
+        for (std::size_t i = 0; i < p.patches.size(); ++i) {
+            const Patch& other = p.patches[i];
+            if (other.component != component || std::max(s.box.x0, other.box.x0) >= std::min(s.box.x1, other.box.x1) ||
+                std::max(s.box.y0, other.box.y0) >= std::min(s.box.y1, other.box.y1))
+                continue;
+            sum += added[i];
+            ++sources;
+        }
+        if (sources > 1) scale = std::max(scale, (1 + sources / 8.0) * sum);
     }
     return scale;
 }
@@ -200,8 +204,7 @@ MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double file
     // The values of all sources over time, and one record of all probes.
     const double series = static_cast<double>(scene.sources.size() + scene.probes.size()) *
                           static_cast<double>(scene.steps) * static_cast<double>(number_bytes);
-    const double sums = scene.sources.size() > 1 ? 8 * scene.cells() : 0; // of scale_with_sources()
-    return {.device = 3.5 * field + media + series, .host = 5 * field + 2 * media + 3 * series + sums + files};
+    return {.device = 3.5 * field + media + series, .host = 5 * field + 2 * media + 3 * series + files};
 }
 
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
