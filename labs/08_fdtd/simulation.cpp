@@ -103,10 +103,11 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
     const Coefficients<T> ku = p.table.empty() ? p.rules.u : p.table[0];
     const Coefficients<T> ke = p.table.empty() ? p.rules.e : p.table[static_cast<std::size_t>(p.rules.materials_u)];
     const auto from_edges = static_cast<double>(ku.x + ku.y), from_u = static_cast<double>(ke.x + ke.y);
-    r.u_scale = scale_with_sources(p, 0, u + 2 * from_edges * edges, static_cast<double>(ku.add));
-    for (const int component : {1, 2})
-        r.edge_scale = std::max(r.edge_scale,
-                                scale_with_sources(p, component, edges + 2 * from_u * u, static_cast<double>(ke.add)));
+    const auto gain = static_cast<double>(ke.add);
+    u = scale_with_sources(p, 0, u, static_cast<double>(ku.add));
+    edges = std::max(scale_with_sources(p, 1, edges, gain), scale_with_sources(p, 2, edges, gain));
+    r.u_scale = u + 2 * from_edges * edges;
+    r.edge_scale = edges + 2 * from_u * u;
     return r;
 }
 
