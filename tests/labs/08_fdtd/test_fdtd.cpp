@@ -170,6 +170,8 @@ template <class T> void check_sources_in_one_cell(const std::vector<double>& amp
         const auto p = make_problem<T>(scene);
         const Reference<T> right = reference(scene, p);
         CHECK(compare(p, right, result(p)).message == "");
+        const Reference<T> others = as_reference(p, result(p)); // where another variant gives the right answer
+        CHECK((others.u_scale >= right.u_scale && others.edge_scale >= right.edge_scale));
         scene.sources[1].waveform.amplitude *= 2;
         CHECK(!compare(p, right, result(make_problem<T>(scene))).passed);
     }
@@ -364,11 +366,7 @@ TEST_CASE("no variant is compared with itself") {
 }
 
 TEST_CASE("above every limit the judge of the program accepts right answers and rejects a wrong one", "[cpu]") {
-    Scene scene = fdtd::testing::scene_of(Kind::all, Mode::te, 60, 50, 20);
-    for (const double amplitude : {1e8, -1e8}) { // these leave rounding errors only
-        scene.sources.push_back(in_one_cell({amplitude}, 1).sources[0]);
-        scene.sources.back().waveform.phase = 0.1;
-    }
+    const Scene scene = fdtd::testing::scene_of(Kind::all, Mode::te, 60, 50, 20);
     const auto p = make_problem<double>(scene);
     gpulab::Options options("fdtd", "");
     options.variants(variants<double>());
