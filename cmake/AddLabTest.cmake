@@ -79,7 +79,7 @@ function(add_lab_test target)
     endif()
     if(UNIX) # ./lab test LAB --variant NAME
         add_test(NAME "${target}: one variant" CONFIGURATIONS variant
-                 COMMAND sh -c "exec \"$0\" \"$GPULAB_TEST_VARIANT *~[large]~[.]\"" $<TARGET_FILE:${target}>)
+                 COMMAND sh -c "exec \"$0\" \"~[large]~[.]$GPULAB_TEST_VARIANT *\"" $<TARGET_FILE:${target}>)
         set_tests_properties("${target}: one variant" PROPERTIES LABELS "${TEST_LABELS}" SKIP_RETURN_CODE 4 TIMEOUT 3600
                              ENVIRONMENT GPULAB_EMULATOR=never)
     endif()
@@ -124,6 +124,14 @@ function(gpulab_cases name target cases labels)
     add_test(NAME "${name}" COMMAND ${target} "${cases}")
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 4 TIMEOUT 3600 COST 50
                          ENVIRONMENT GPULAB_EMULATOR=never)
+    gpulab_in_turn("${name}" "${labels}")
+endfunction()
+
+# gpulab_in_turn(<name> <labels>): in WSL a GPU serves one process at a time well.
+function(gpulab_in_turn name labels)
+    if(CMAKE_HOST_SYSTEM_VERSION MATCHES "[Mm]icrosoft" AND NOT labels MATCHES "(^|;)(cpu|opencl|oclgrind)(;|$)")
+        set_property(TEST "${name}" PROPERTY RESOURCE_LOCK gpu)
+    endif()
 endfunction()
 
 # gpulab_tool_test(<name> <target> <labels> <tool> <its program> <tag> <text that it finds> <cost> <environment>)
@@ -138,6 +146,7 @@ function(gpulab_tool_test name target labels tool runner cases finds cost enviro
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" COST ${cost} SKIP_REGULAR_EXPRESSION "skipped: "
                          ENVIRONMENT "GPULAB_GUARD_BYTES=0;${environment}")
+    gpulab_in_turn("${name}" "${labels}")
 endfunction()
 
 # gpulab_oclgrind_test(<name> <target> <labels> [CASES <tag>] [FINDS <text>])

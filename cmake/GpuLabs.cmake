@@ -9,7 +9,7 @@ if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../tests/CMakeLists.txt)
 endif()
 option(GPULAB_TESTS "Build the tests" ${GPULAB_HAS_TESTS})
 option(GPULAB_WERROR "Treat warnings as errors" OFF)
-option(GPULAB_NATIVE "Compile CPU code for this computer's processor" ON)
+set(GPULAB_MARCH native CACHE STRING "Compile CPU code for this processor: native, a level such as x86-64-v3, or nothing for any")
 set(GPULAB_SANITIZE OFF CACHE STRING "ON: the address and undefined-behaviour sanitizers; thread: that for data races")
 
 set(GPULAB_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)

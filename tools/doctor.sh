@@ -4,7 +4,6 @@
 # shellcheck disable=SC1091
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin
 
 . "$root/tools/setup.sh"
 line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
@@ -21,6 +20,9 @@ echo "$system, $(getconf _NPROCESSORS_ONLN) CPU threads"
 echo
 
 echo "To build"
+if have dpkg && [[ $(dpkg --audit 2>/dev/null) ]]; then
+    absent packages "an installation was interrupted, so apt refuses to install anything" "sudo dpkg --configure -a"
+fi
 if have c++; then found compiler "$(version_of c++)"; else
     absent compiler "nothing can be built" "./lab setup"
 fi
@@ -30,21 +32,8 @@ fi
 if have ninja; then found Ninja "$(version_of ninja)"; else
     absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
 fi
-cuda=no
-if have nvcc; then
-    toolkit=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-    if at_least "$(needed CUDA)" "$toolkit"; then
-        cuda=yes
-        found "CUDA toolkit" "$toolkit, $(command -v nvcc)"
-    else
-        absent "CUDA toolkit" "$toolkit is too old, so CUDA variants are left out" "$(needed CUDA) or newer: developer.nvidia.com/cuda-downloads"
-    fi
-else
-    absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
-        "./lab setup --cuda, without root; or developer.nvidia.com/cuda-downloads, then ./lab setup"
-fi
 
-# The libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
+# The CUDA compiler and the libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
 cache=$root/build/default/CMakeCache.txt
 scratch=$(mktemp -d)
 options=()
@@ -54,13 +43,15 @@ if [[ -f $cache ]]; then
     [[ ! $prefixes ]] || options+=("-DCMAKE_PREFIX_PATH=$prefixes")
 fi
 libraries=""
-if have cmake && have c++ && cmake -S "$root/tools/doctor" -B "$scratch" "${options[@]}" >"$scratch/log" 2>&1; then
+if have cmake && have c++ && cmake -S "$root/tools/doctor" -B "$scratch" ${options[@]+"${options[@]}"} >"$scratch/log" 2>&1; then
     libraries=$(grep -E '^(found|missing)\|' "$scratch/log")
 fi
 rm -rf "$scratch"
 while IFS='|' read -r state library where package; do
-    fetched=$root/build/default/_deps/${library,,}-src
-    if [[ $state == found ]]; then
+    fetched=$root/build/default/_deps/$(tr '[:upper:]' '[:lower:]' <<<"$library")-src
+    if [[ $library == "CUDA toolkit" && $state == missing ]]; then
+        absent "$library" "CUDA variants are left out of the programs and listed as skipped" "$where"
+    elif [[ $state == found ]]; then
         found "$library" "$where"
     elif [[ $library == "OpenCL loader" || $library == "OpenCL headers" ]]; then
         absent "$library" "OpenCL variants are left out of the programs and listed as skipped" "./lab setup, or the package $package"
@@ -81,7 +72,7 @@ if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
     while IFS=, read -r name capability memory; do
         found GPU "$name, compute capability$capability,$memory"
     done < <(nvidia-smi --query-gpu=name,compute_cap,memory.total --format=csv,noheader)
-elif [[ $cuda == yes ]]; then
+elif [[ $libraries == *"found|CUDA toolkit"* ]]; then
     found "CUDA emulator" "no NVIDIA GPU: CUDA variants run in the emulator, with results and counts, but without times"
 else
     absent "NVIDIA GPU" "CUDA variants are skipped; CPU and OpenCL variants run" \
@@ -95,7 +86,9 @@ if have clinfo; then
 fi
 if [[ $opencl ]]; then
     while IFS= read -r device; do found OpenCL "$device"; done <<<"$opencl"
-    if [[ $gpu == yes ]] && ! grep -qi nvidia <<<"$opencl"; then
+    if [[ $gpu == yes && $(uname -r) == *icrosoft* ]]; then
+        absent "OpenCL on GPU" "OpenCL variants run on the CPU only: NVIDIA has no OpenCL for WSL" "CUDA variants run on the GPU"
+    elif [[ $gpu == yes ]] && ! grep -qi nvidia <<<"$opencl"; then
         absent "OpenCL on GPU" "OpenCL variants run on the CPU only" \
             "echo libnvidia-opencl.so.1 | sudo tee /etc/OpenCL/vendors/nvidia.icd"
     fi
@@ -147,7 +140,15 @@ echo "To hand out and grade exercises"
 if have python3 && at_least 3.11 "$(version_of python3)"; then found Python "$(version_of python3)"; else
     absent Python "no hand-outs and no grading: 3.11 or newer is needed" "./lab grade installs the system's"
 fi
-if have bwrap; then found bubblewrap "$(version_of bwrap)"; else
+if have bwrap && fault=$(bwrap --unshare-all --ro-bind / / true 2>&1); then
+    found bubblewrap "$(version_of bwrap)"
+elif have bwrap; then
+    how="run ./lab grade as root"
+    if [[ $(PATH=$PATH:/usr/sbin:/sbin sysctl -n kernel.apparmor_restrict_unprivileged_userns 2>/dev/null) == 1 ]]; then
+        how="AppArmor forbids it here: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; or $how"
+    fi
+    absent bubblewrap "it does not work (${fault%%$'\n'*}), so only root can keep submissions apart, and less strictly" "$how"
+else
     absent bubblewrap "only root can keep submissions apart, and less strictly" "./lab grade installs it, or the package bubblewrap"
 fi
 exit 0

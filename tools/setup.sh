@@ -1,6 +1,9 @@
 # Installing what the labs need, and configuring. Sourced by ../lab, here and in a hand-out, which sets root and build.
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
+# Where the CUDA toolkit puts itself, where ./lab setup --cuda puts it, and where WSL has nvidia-smi.
+PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:/usr/lib/wsl/lib
+
 say() { echo "lab: $*" >&2; }
 die() {
     say "$*"
@@ -56,7 +59,7 @@ become() {
 needed() {
     case $1 in
         CMake) sed -n 's/^cmake_minimum_required(VERSION \([0-9.]*\)).*/\1/p' "$root/CMakeLists.txt" ;;
-        CUDA) sed -n 's/^set(GPULAB_CUDA_NEEDED \([0-9.]*\)).*/\1/p' "$root/cmake/Cuda.cmake" ;;
+        CUDA) sed -n 's/^set(GPULAB_CUDA_NEEDED \([0-9.]*\)).*/\1/p' "$root/cmake/ChooseCuda.cmake" ;;
         *) sed -n "s/^ *gpulab_library($1 \\([0-9.]*\\) .*/\\1/p" "$root/cmake/Libraries.cmake" ;;
     esac
 }
@@ -325,9 +328,20 @@ fetch_axe() {
 cuda_release=13.2.2
 cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver,nvjitlink
 
-# Installs it into $root/.cuda, in the folders that NVIDIA's own installer makes. pip's settings say where from.
+# Installs it into $root/.cuda, in the folders that NVIDIA's own installer makes. pip's settings say where from. Where driver or GPU
+# need CUDA 12, of which PyPI has no compiler: the system's package.
 install_cuda() {
-    local library new=$root/.cuda.new
+    local library version newest new=$root/.cuda.new
+    newest=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep '^[0-9]' | sort -V | tail -n 1) || true
+    [[ ! $newest ]] || at_least 7.0 "$newest" || die "--cuda: the CUDA variants need compute capability 7.0, and the GPU here has $newest"
+    if [[ $(nvidia-smi 2>/dev/null) == *CUDA*"Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
+        version=$(apt-cache madison nvidia-cuda-toolkit 2>/dev/null | awk '{ print $3; exit }') || true
+        if ! at_least "$(needed CUDA)" "$version" || at_least 13.0 "$version"; then
+            die "--cuda: driver or GPU need CUDA 12.4 to 12.9, which neither pip nor apt has here: developer.nvidia.com/cuda-toolkit-archive"
+        fi
+        provide "nvidia-cuda-toolkit=/usr/bin/nvcc"
+        return
+    fi
     [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
     [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
     python3 -m pip --version >/dev/null 2>&1 ||
@@ -354,25 +368,29 @@ install_cuda() {
 
 gpus() { compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true; } # the latter on WSL
 
-# What a configuration depends on beside the sources: what is installed, the CUDA compiler, a GPU.
+# What a configuration depends on beside the sources: what is installed, the processor, CUDA compilers, GPUs and their driver.
 machine() {
-    # shellcheck disable=SC2086 # a list of words
-    absent $to_build $to_test $to_document $to_grade $to_plot $to_look $to_run_ranks
-    gpus
-    if have nvcc; then
-        command -v nvcc
-        nvcc --version || true
-    fi
+    local nvcc
+    # shellcheck disable=SC2086 # lists of words
+    {
+        absent $to_build $to_test python3=python3 $to_run_ranks
+        echo "${GPULAB_MARCH:-$(${CXX:-c++} -march=native -dM -E -x c++ /dev/null 2>/dev/null | cksum)}"
+        gpus
+        sed -n '/^Model:/p; /^NVRM/p' "$nvidia"/gpus/*/information "$nvidia/version"
+        echo "${CUDACXX:-}"
+        type -aP nvcc | while IFS= read -r nvcc; do echo "$nvcc" && "$nvcc" --version; done
+    } 2>/dev/null || true
 }
+nvidia=/proc/driver/nvidia
 
 # configure WHY OPTION...: configures with these options of CMake, when WHY says so or when something changed.
 configure() {
-    local why=$1 known=$build/machine now fresh=""
+    local why=$1 known=$build/machine now fresh="" cuda
     now=$(machine)
     if [[ ! -f $build/build.ninja || ! -f $known ]]; then # without the latter it was configured without this script:
         why=${why:-configuring}                           # perhaps with options that --fresh would lose
     elif [[ ! $why && $(<"$known") != "$now" ]]; then
-        why="configuring afresh, because what is installed has changed"
+        why="configuring afresh, because this machine has changed"
         fresh=--fresh
     fi
     [[ $why ]] || return 0
@@ -380,7 +398,9 @@ configure() {
         die "this CMake is too old, $(needed CMake) is needed (newer ones: https://cmake.org, or pip install cmake)"
     say "$why"
     # shellcheck disable=SC2086
-    quietly cmake -S "$root" "${@:2}" $fresh
+    quietly cmake -S "$root" "${@:2}" $fresh ${GPULAB_MARCH:+"-DGPULAB_MARCH=$GPULAB_MARCH"}
+    cuda=$(sed -n 's/^-- \(CUDA: off, .*\)/\1/p' "$log")
+    if [[ $cuda && $cuda != *GPULAB_CUDA* && ($(gpus) || $cuda != *"no CUDA compiler"*) ]]; then say "$cuda"; fi
     mkdir -p "$build" && echo "$now" >"$known"
 }
 

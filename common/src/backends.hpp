@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct Found {
 Found find_cuda_devices();
 /// See emulated.cpp.
 void choose_cuda_runtime();
+/// See processor.cpp.
+void check_processor();
+/// Whether a device of this compute capability (10 * major + minor) runs what was compiled for CMake's
+/// CUDA_ARCHITECTURES, such as "80-real,90-virtual": machine code on devices of the same major number, PTX on all newer
+/// ones.
+bool built_for(std::string_view architectures, int capability);
 void use_cuda_device(const Device& device);
 double measure_cuda_copy(const Device& device);                        // GB/s
 double measure_cuda_arithmetic(const Device& device, Arithmetic kind); // GFLOP/s

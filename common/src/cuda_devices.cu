@@ -1,6 +1,7 @@
 // The CUDA side of device.hpp and ceilings.hpp: finding devices, and what they reach with nothing else to do.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -43,7 +44,8 @@ Found find_cuda_devices() {
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorInsufficientDriver) return {{}, "no NVIDIA driver, or one older than this CUDA runtime"};
-    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) return {{}, "no NVIDIA GPU"};
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+        return {{}, std::getenv("CUDA_VISIBLE_DEVICES") ? "no NVIDIA GPU among CUDA_VISIBLE_DEVICES" : "no NVIDIA GPU"};
     if (code != cudaSuccess) return {{}, std::string("CUDA cannot start: ") + cudaGetErrorString(code)};
     Found found;
     for (int i = 0; i < count; ++i) {
@@ -60,8 +62,15 @@ Found find_cuda_devices() {
         device.cooperative_launch = p.cooperativeLaunch != 0;
         device.emulated = device.name == "CUDA emulator";
         if (device.emulated) device.platform = "no GPU: results and counts, no times";
-        found.devices.push_back(device);
+        const std::string here = std::to_string(p.major) + std::to_string(p.minor);
+        if (device.emulated || built_for(GPULAB_CUDA_ARCHITECTURES, device.compute_capability)) {
+            found.devices.push_back(device);
+        } else {
+            found.why_none = "this build is for other GPUs (" GPULAB_CUDA_ARCHITECTURES ") than " + device.name +
+                             ": ./lab builds it again, or configure with -DCMAKE_CUDA_ARCHITECTURES=" + here;
+        }
     }
+    if (!found.devices.empty()) found.why_none.clear();
     return found;
 }
 

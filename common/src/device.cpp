@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -33,6 +35,7 @@ std::string cpu_name() {
 }
 
 detail::Found find_cpu() {
+    detail::check_processor();
     Device device;
     device.backend = Backend::cpu;
     device.name = cpu_name();
@@ -114,9 +117,23 @@ std::uint64_t host_memory_bytes() {
 #endif
 }
 
+bool detail::built_for(std::string_view architectures, int capability) {
+    for (std::string_view rest = architectures; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        int number = 0;
+        const std::string_view kind(std::from_chars(one.data(), one.data() + one.size(), number).ptr,
+                                    one.data() + one.size());
+        if (number == 0) return true; // "native", "all": made for what was there
+        if (kind != "-virtual" && number / 10 == capability / 10 && number <= capability) return true;
+        if (kind != "-real" && number <= capability) return true;
+    }
+    return false;
+}
+
 #if !defined(GPULAB_WITH_CUDA)
 namespace detail {
-Found find_cuda_devices() { return {{}, "built without CUDA (no CUDA compiler was found)"}; }
+Found find_cuda_devices() { return {{}, "built without CUDA: " GPULAB_NO_CUDA}; }
 void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
 double measure_cuda_copy(const Device&) { return 0; }
 double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }

@@ -253,7 +253,7 @@ bool Options::parse(int argc, const char* const* argv) {
     check_environment();
     const auto hide = [&](const char* name) { app_->get_option(name)->group(""); }; // from --help
     if (variants_.empty())
-        for (const char* name : {"--list", "--variant", "--backend", "--device", "--flush-l2", "--recorded"})
+        for (const char* name : {"--list", "--variant", "--backend", "--device", "--order", "--flush-l2", "--recorded"})
             hide(name);
     if (studies_.empty()) hide("--study");
     try {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "backends.hpp"
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -117,6 +118,22 @@ TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[
 }
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
+
+TEST_CASE("a build runs on GPUs of its machine code's major number and on all that are newer than its PTX") {
+    using gpulab::detail::built_for;
+    CHECK(built_for("90-virtual", 90));
+    CHECK(built_for("90-virtual", 120));
+    CHECK_FALSE(built_for("90-virtual", 86));
+    CHECK(built_for("80-real", 86));
+    CHECK_FALSE(built_for("80-real", 75));
+    CHECK_FALSE(built_for("80-real", 90));
+    CHECK_FALSE(built_for("86-real", 80));
+    CHECK(built_for("75", 120));
+    CHECK(built_for("75-real,100-real", 100));
+    CHECK_FALSE(built_for("75-real,100-real", 90));
+    for (const char* const of_the_machine : {"native", "all-major", "OFF", ""})
+        CHECK(built_for(of_the_machine, 86) == (*of_the_machine != 0));
+}
 
 TEST_CASE("an exception of any part reaches the caller", "[cpu]") {
     for (const unsigned bad : {0U, 1U, 2U}) {

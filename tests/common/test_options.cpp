@@ -324,9 +324,9 @@ TEST_CASE("the option --help names every option with its default, and leaves out
     whole.studies({{"sizes", "a sweep over sizes", {}}});
     whole.size("--n", n, 1, "elements");
     check(answer(whole, {"--help"}),
-          {"the purpose of it", "--list", "--variant", "--backend", "--device", "--repeat COUNT", "--warmup COUNT",
-           "[3]", "--flush-l2", "--seed NUMBER", "[42]", "--study NAME", "--json FILE", "--csv FILE", "--n SIZE",
-           "elements [12345]", "cuda:0, all of cuda, or part of a name"},
+          {"the purpose of it", "--list", "--variant", "--backend", "--device", "--order NUMBER", "--repeat COUNT",
+           "--warmup COUNT", "[3]", "--flush-l2", "--seed NUMBER", "[42]", "--study NAME", "--json FILE", "--csv FILE",
+           "--n SIZE", "elements [12345]", "cuda:0, all of cuda, or part of a name"},
           true);
     Options bare("lab", "the purpose of it"); // without variants and studies, and with a default that is none
     bare.size("--parts", parts, 1, "parts");

@@ -37,7 +37,7 @@ def html():
         copy.mkdir()
         for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json"):
             shutil.copy(ROOT / name, copy)
-        for name in ("tools", "cmake", "common", "docs", "labs", "tests"):
+        for name in ("tools", "cmake", "common", "docs", "emulator", "labs", "tests"):
             shutil.copytree(ROOT / name, copy / name)
         (copy / "answers").mkdir()  # as ./lab instructor unlock makes it
         (copy / "answers/01_saxpy.md").write_text("# Answers: lab 01\n\nunlockedanswer7f3a.\n")

@@ -11,7 +11,7 @@ import sys
 import pytest
 from conftest import ROOT, run
 
-PROGRAMS = "bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env"
+PROGRAMS = "bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env cksum tr"
 
 
 class Machine:
@@ -74,6 +74,7 @@ build=$scratch/copy/build/default
 mkdir -p "$build/bin"
 if [ "$1" = -S ]; then
     touch "$build/build.ninja"
+    echo "-- CUDA: off, ${CUDA_OFF:-GPULAB_CUDA is OFF}"
     echo GPULAB_WERROR:BOOL=OFF >"$build/CMakeCache.txt"
 else
     echo "[1/2] Compiling"

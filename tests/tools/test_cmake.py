@@ -1,8 +1,10 @@
 """What CMake and ctest do for the labs: the summary of a run, presets, tools that run programs, labs that stand alone."""
 
 import ctypes
+import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -12,7 +14,7 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LABS, ROOT, on_terminal, passed, run
+from conftest import LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
@@ -289,6 +291,159 @@ def fetched():
     return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
 
 
+NVCC = r"""
+case $1 in
+    --version) echo "Cuda compilation tools, release $VERSION, V$VERSION.88" ;;
+    --list-gpu-arch) printf 'compute_%s\n' 75 80 86 90 100 120 ;;
+    *) [ -z "$FAULT" ] || { printf '%b\n' "$FAULT" >&2; exit 1; } ;;
+esac"""
+NVIDIA_SMI = """
+[ -n "$GPUS" ] || { echo "NVIDIA-SMI has failed"; exit 9; }
+case "$*" in
+    *compute_cap*) printf '%s\\n' $GPUS ;;
+    *) echo "| NVIDIA-SMI 1.2        ${KIND:-Driver} Version: $DRIVER     CUDA ${KIND:+UMD }Version: $RUNS    |" ;;
+esac"""
+
+
+@pytest.fixture
+def chosen(scratch):
+    """What CMake says of the CUDA compiler that it chooses on a machine with these GPUs, driver and nvcc."""
+    machine = Machine(scratch)
+    machine.fake("nvcc", NVCC)
+    machine.fake("nvidia-smi", NVIDIA_SMI)
+    (scratch / "tools").mkdir()
+    (scratch / "tools/doctor.sh").touch()  # the whole repository
+    (scratch / "choose.cmake").write_text(f"""
+include("{ROOT}/cmake/ChooseCuda.cmake")
+gpulab_choose_nvcc("{scratch}")
+message("${{GPULAB_NVCC}} ${{GPULAB_NVCC_VERSION}} ${{GPULAB_ARCHITECTURES}}${{GPULAB_NO_NVCC}}")
+""")
+
+    def chosen(**environment):
+        environment = {"VERSION": "13.0", "FAULT": "", "GPUS": "", "DRIVER": "580.95", "RUNS": "13.0", "CUDAARCHS": None, **environment}
+        return machine.run("cmake", "-P", scratch / "choose.cmake", cwd=scratch, **environment).stderr.strip()
+    chosen.machine = machine
+    return chosen
+
+
+@pytest.mark.parametrize("here, told", [
+    ({}, " 13.0 90-virtual"),
+    ({"GPUS": "8.6 9.0 8.6"}, " 13.0 86-real;90-real"),
+    ({"GPUS": "10.3"}, " 13.0 100-virtual"),  # newer than the compiler
+    ({"GPUS": "6.1 8.6"}, " 13.0 86-real"),
+    ({"GPUS": "7.0"}, "no longer knows compute capability 7.0, which the GPU here has: install CUDA 12 (./lab setup --cuda)"),
+    ({"GPUS": "6.1"}, "need compute capability 7.0, and the GPU here has 6.1"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "KIND": "KMD"}, "needs driver 580, and 550.54.14 is here"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4"}, "needs driver 580, and 550.54.14 is here: update it, or install CUDA 12"),
+    ({"GPUS": "9.0", "DRIVER": "470.2", "RUNS": "11.4", "VERSION": "12.9"}, "needs driver 525, and 470.2 is here: update it"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "VERSION": "12.9"}, " 12.9 90-real"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "13.0"}, " 13.0 90-real"),  # with NVIDIA's package for compatibility
+    ({"GPUS": "6.1", "CUDAARCHS": "80"}, " 13.0"),  # the user knows better
+    ({"VERSION": "12.3"}, "is 12.3, and 12.4 or newer is needed"),
+    ({"FAULT": "host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported!\\nmore"},
+     "(host_config.h:132:2: error: error -- unsupported GNU version! gcc versions later than 13 are not supported!): install a newer CUDA"
+     " (./lab setup --cuda), or an older GCC and name it (CUDAHOSTCXX=g++-13)"),
+    ({"FAULT": 'mathcalls.h(206): error: exception specification is incompatible with that of previous function "rsqrt"'},
+     "does not work here (mathcalls.h(206): error: exception specification is incompatible with that of previous function rsqrt)"),
+])
+def test_CUDA_is_compiled_for_the_GPUs_here_or_off_with_the_reason_and_what_to_install(chosen, here, told):
+    nvcc = str(chosen.machine.bin / "nvcc")
+    text = chosen(CUDACXX=nvcc, **here)
+    assert told in text and nvcc in text or "need compute" in told, text
+    assert "\n" not in text, text
+
+
+def test_the_CUDA_compiler_is_that_of_CUDACXX_or_the_first_that_can_be_used_of_PATH_and_the_usual_folders(chosen, scratch):
+    machine = chosen.machine
+    for folder, version in (("own", "12.5"), ("second", "12.6"), (".cuda/bin", "12.8")):
+        (scratch / folder).mkdir(parents=True)
+        shutil.copy(machine.bin / "nvcc", scratch / folder / "nvcc")
+        (scratch / folder / "nvcc").write_text(f"#!/bin/sh\nVERSION={version}\n{NVCC}")
+    both = f"{machine.environment['PATH']}:{scratch}/second"
+    assert chosen(PATH=both, CUDACXX=f"{scratch}/own/nvcc -O1") == f"{scratch}/own/nvcc 12.5 90-virtual"
+    assert chosen(PATH=both, CUDACXX="/nowhere/nvcc") == "/nowhere/nvcc does not run"
+    assert chosen(PATH=both, CUDACXX=None) == f"{machine.bin}/nvcc 13.0 90-virtual"  # though CUDA's own folder may have one
+    assert chosen(PATH=both, CUDACXX=None, GPUS="9.0", RUNS="12.4") == f"{scratch}/second/nvcc 12.6 90-real"
+    last = chosen(CUDACXX=None, VERSION="12.3", GPUS="9.0", RUNS="12.4")
+    assert last.startswith((f"{scratch}/.cuda/bin/nvcc 12.8 90-real", "/usr/local/cuda/bin/nvcc 12.")), last
+
+
+def test_a_CUDA_compiler_that_cannot_be_used_keeps_nobody_from_building_the_rest(scratch):
+    machine = Machine(scratch)
+    machine.fake("nvcc", "VERSION=13.0 FAULT='cicc: not found'" + NVCC)
+    lab = next((ROOT / "labs").glob(f"*_{LABS[0]}"))
+    done = machine.run("cmake", "-S", lab, "-B", scratch / "build", "-G", "Ninja", "-DGPULAB_TESTS=OFF", *fetched(), CUDACXX=machine.bin / "nvcc")
+    assert done.returncode == 0 and f"CUDA: off, {machine.bin}/nvcc does not work here (cicc: not found)" in done.stdout, done
+    rules = (scratch / "build/build.ninja").read_text()
+    assert f"\nbuild bin/{LABS[0]}:" in rules and "does not work here (cicc: not found)" in rules, "the program does not say why"
+
+
+def test_a_program_that_meets_a_processor_without_what_it_was_compiled_for_says_so_in_one_line(scratch):
+    if platform.machine() != "x86_64":
+        pytest.skip("no x86-64")
+    (scratch / "main.cpp").write_text("#include <cstdio>\nint main() { std::puts(\"main\"); }\n")
+
+    def program(option):
+        passed("c++", "-std=c++20", "-O0", option, f"-I{ROOT}/common/include", ROOT / "common/src/processor.cpp", scratch / "main.cpp",
+               "-o", scratch / "program")
+        return run(scratch / "program")
+    assert program("-march=native").stdout == "main\n"
+    if " fma4 " in pathlib.Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has all that was looked for")
+    refused(program("-mfma4"), "this one has no fma4", "./lab builds it again", "GPULAB_MARCH")
+
+
+def test_every_program_asks_for_its_processor():
+    programs = [BUILD / "bin" / name for lab in LABS for name in (lab, f"test_{lab}") if (BUILD / "bin" / name).is_file()]
+    if not programs:
+        pytest.skip("no program is built")
+    for program in programs:
+        assert "refuse_other_processors" in passed("nm", "-C", program).stdout, program
+
+
+def test_on_another_processor_all_is_compiled_again(scratch):
+    machine = Machine(scratch)
+    machine.fake("c++", f'exec {shutil.which("c++")} "$@" $MORE')
+    (scratch / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.25)
+project(one LANGUAGES CXX)
+set(GPULAB_MARCH native CACHE STRING "")
+include("{ROOT}/cmake/Compile.cmake")
+add_library(one one.cpp)
+target_link_libraries(one PRIVATE gpulab_compile)
+""")
+    (scratch / "one.cpp").write_text("int one() { return 1; }\n")
+
+    def compiled(more, *options):
+        for words in (["cmake", "-S", scratch, "-B", scratch / "build", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={machine.bin}/c++", *options],
+                      ["cmake", "--build", scratch / "build"]):
+            done = machine.run(*words, MORE=more)
+            assert done.returncode == 0, done
+        return "Building" in done.stdout
+
+    assert compiled("") and not compiled("") and compiled("-mno-sse4.2") and not compiled("-mno-sse4.2")
+    assert compiled("", "-DGPULAB_MARCH=x86-64") and "-march=x86-64 " in (scratch / "build/build.ninja").read_text()
+
+
+def test_in_WSL_the_tests_that_use_a_GPU_run_one_after_the_other(scratch):
+    (scratch / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.25)
+project(tests NONE)
+enable_testing()
+set(GPULAB_ROOT "{ROOT}")
+set(CMAKE_HOST_SYSTEM_VERSION ${{version}})
+include("{ROOT}/cmake/AddLabTest.cmake")
+foreach(kind cpu cuda program)
+    gpulab_cases(${{kind}} true "[${{kind}}]" "a;${{kind}}")
+endforeach()
+gpulab_sanitizer_test(memcheck true "a" TOOL memcheck)
+""")
+    for version, wanted in (("6.1.0-13-amd64", []), ("5.15.153.1-microsoft-standard-WSL2", ["cuda", "program", "memcheck"])):
+        passed("cmake", "-S", scratch, "-B", scratch / "build", f"-Dversion={version}")
+        tests = json.loads(passed("ctest", "--test-dir", scratch / "build", "--show-only=json-v1").stdout)["tests"]
+        assert [test["name"] for test in tests if "RESOURCE_LOCK" in str(test["properties"])] == wanted
+
+
 def test_the_fuzzers_have_all_sources_that_they_need():
     """Nobody builds them every day: what their sources use of each other is looked up in the objects of this build."""
     text = (ROOT / "tests/fuzz/CMakeLists.txt").read_text(encoding="utf-8")
@@ -355,5 +510,6 @@ esac""")
     else:  # without a GPU no worker in CUDA
         assert "judge_saxpy" in targets and "worker_saxpy_opencl_one_item" in targets and not [t for t in targets if "cuda" in t]
     rules = (source / "repository/build/default/build.ninja").read_text()
+    assert "-march=x86-64-v3" in rules and "-march=native" not in rules, "it grades on the processor alone that built it"
     for target in (*targets, "bin/judge_saxpy"):
         assert f"\nbuild {target}:" in rules, target

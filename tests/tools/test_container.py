@@ -21,8 +21,9 @@ def commands_of_the_readme():
 
 
 def test_it_runs_the_two_commands_of_the_readme_on_the_debian_that_it_names():
-    assert [word for word, _ in LINES] == ["FROM", "WORKDIR", "COPY", "RUN", "CMD"]
+    assert [word for word, _ in LINES] == ["FROM", "WORKDIR", "ENV", "COPY", "RUN", "CMD"]
     told = dict(LINES)
+    assert told["ENV"] == "GPULAB_MARCH=x86-64-v3", "it runs on the processor alone on which it was built"
     assert [told["RUN"], shlex.join(json.loads(told["CMD"]))] == commands_of_the_readme()
     name, version = told["FROM"].split(":")
     oldest = re.search(r"On Debian \((\d+) or newer\)", (ROOT / "README.md").read_text(encoding="utf-8"))[1]

@@ -26,6 +26,28 @@ def test_cuda_rungs_run_at_a_small_size_which_the_program_says():
     assert "cuda_cublas               skipped: needs a GPU" in ran.stdout
 
 
+def test_where_the_GPU_is_another_than_that_of_the_build_one_line_says_so(tmp_path):
+    """A library in the place of a driver with a GPU of compute capability 7.5, or with none; the build here is PTX for 9.0."""
+    cache = (PROGRAM.parent.parent / "CMakeCache.txt").read_text(encoding="utf-8")
+    nvcc = re.search(r"(?m)^CMAKE_CUDA_COMPILER:\w+=(.*)", cache)
+    if not nvcc or "CMAKE_CUDA_ARCHITECTURES:STRING=90-virtual\n" not in cache:
+        pytest.skip("built for a GPU")
+    (tmp_path / "gpu.cpp").write_text("""
+#include <cuda_runtime_api.h>
+#include <cstdlib>
+extern "C" cudaError_t cudaGetDeviceCount(int* n) { return (*n = !getenv("CUDA_VISIBLE_DEVICES")) ? cudaSuccess : cudaErrorNoDevice; }
+extern "C" cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { *p = {.name = "Old GPU", .major = 7, .minor = 5}; return cudaSuccess; }
+""")
+    include = pathlib.Path(os.path.realpath(nvcc[1])).parents[1] / "include"
+    subprocess.run(["c++", "-std=c++20", "-w", "-shared", "-fPIC", f"-I{include}", tmp_path / "gpu.cpp", "-o", tmp_path / "gpu.so"], check=True)
+    for hidden, told in (({}, "this build is for other GPUs (90-virtual) than Old GPU: ./lab builds it again, or configure with "
+                              "-DCMAKE_CUDA_ARCHITECTURES=75"),
+                         ({"CUDA_VISIBLE_DEVICES": ""}, "no NVIDIA GPU among CUDA_VISIBLE_DEVICES")):
+        environment = os.environ | {"GPULAB_EMULATOR": "never", "LD_PRELOAD": str(tmp_path / "gpu.so"), **hidden}
+        ran = subprocess.run([PROGRAM, "--backend", "cuda"], env=environment, text=True, capture_output=True, check=False)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", f"saxpy: back end cuda: {told}\n"), ran
+
+
 def test_a_given_size_stays():
     ran = saxpy("--device", "cuda:emulated", "--n", "1000")
     assert ran.returncode == 0 and "Small" not in ran.stdout and "saxpy: n = 1000\n" in ran.stdout, ran

@@ -78,6 +78,13 @@ def test_lab_is_found_through_a_link_and_whatever_CDPATH_says(scratch):
         assert (done.stdout, done.stderr) == (wanted, ""), way
 
 
+@pytest.mark.parametrize("script", ["lab", "tools/setup.sh", "tools/doctor.sh", "tools/grading/student/lab"])
+def test_lab_and_the_doctor_need_nothing_that_the_bash_3_2_of_macOS_lacks(script):
+    newer = r"\$\{\w+(\[\w+\])?(,|\^)|\[-\d\]|\b(mapfile|readarray|coproc)\b|(declare|local) -[An]|&>>|\|&|;;&|\[\[ -v"
+    lines = (ROOT / script).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if re.search(newer, line)] == []
+
+
 def test_a_command_that_fails_shows_its_output_and_ends_with_2(scratch):
     machine = Machine(scratch)
     machine.lab("01_broken")
@@ -168,6 +175,15 @@ def copy_of_labs(scratch):
         folder = next((ROOT / "labs").glob(f"*_{name}")).name
         (copy / "labs" / folder).mkdir(parents=True)
     return copy
+
+
+def test_one_variant_is_tested_by_its_name():
+    build = os.environ.get("GPULAB_BUILD")
+    if not build:
+        pytest.skip("no build")
+    for variant, passes in (("cpu_blocks", True), ("cpu_block", False)):
+        ran = run("ctest", "--test-dir", build, "-C", "variant", "-R", "^test_saxpy: one variant$", GPULAB_TEST_VARIANT=variant)
+        assert (ran.returncode == 0, "1 test" in ran.stdout or "100% tests passed" in ran.stdout) == (passes, True), ran
 
 
 def test_completion_in_bash_knows_commands_labs_and_options(copy_of_labs):

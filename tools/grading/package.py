@@ -20,6 +20,7 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install -y --no-install-recommends python3 bubblewrap util-linux procps
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 is needed: choose Ubuntu 24.04" && exit 1; }
+export GPULAB_MARCH=x86-64-v3 # the image runs on other machines
 CI= bash repository/lab prepare-grading @LAB@
 """
 

@@ -3,7 +3,7 @@
 //
 // Changed: no equation is kept in shared memory. A lane has eight neighbouring equations in registers. Elimination down
 // and up its run, as in Thomas, leaves two interface equations, which hold only the first and the last unknown of the
-// run and one unknown of each neighbouring lane (lane.cuh). From them comes one equation per lane. PCR solves these by
+// run and one unknown of each neighbouring lane (lane.hpp). From them comes one equation per lane. PCR solves these by
 // shuffles, in three steps fewer than for all equations, and each lane then finds its other unknowns.
 //   - A lane wants eight neighbours, but coalesced loads give it every 32nd number. The warp exchanges them through a
 //     small piece of shared memory of its own, with __syncwarp() instead of __syncthreads() (warp_run.cuh).

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "lane.cuh"
+#include "lane.hpp"
 
 namespace tridiagonal {
 

@@ -11,6 +11,7 @@
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
+#include "lane.hpp"
 #include "layouts.hpp"
 #include "rungs.hpp"
 

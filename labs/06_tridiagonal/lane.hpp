@@ -1,7 +1,13 @@
 /// @file
-/// The work of one lane on its run of neighbouring equations, in registers: shared by cuda_registers and
-/// cuda_partition.
+/// The work of one lane on its run of neighbouring equations, in registers: shared by cuda_registers, cuda_partition
+/// and a test on the host.
 #pragma once
+
+#if defined(__CUDACC__)
+#define TRIDIAGONAL_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define TRIDIAGONAL_HOST_DEVICE inline
+#endif
 
 namespace tridiagonal {
 
@@ -19,17 +25,17 @@ template <class T> struct LaneRun { T a[run_length], b[run_length], c[run_length
 template <class T> struct Unit { T a, c, d; };
 
 /// No equation at all: what a lane at the end of a system sees instead of a neighbour.
-template <class T> __device__ __forceinline__ Unit<T> no_neighbour() { return {T{0}, T{0}, T{0}}; }
+template <class T> TRIDIAGONAL_HOST_DEVICE Unit<T> no_neighbour() { return {T{0}, T{0}, T{0}}; }
 
 /// Notes the number of the first pivot that was zero. @param zero -1 as long as there was none
-template <class T> __device__ __forceinline__ void check_pivot(T pivot, int row, int& zero) {
+template <class T> TRIDIAGONAL_HOST_DEVICE void check_pivot(T pivot, int row, int& zero) {
     if (pivot == T{0} && zero < 0) zero = row;
 }
 
 /// Local elimination: down the run, which removes x[i-1] from equation i and leaves x[0] in it; then up, which
 /// removes x[i+1] and leaves x[7].
 /// @param zero becomes 0 ... 7 when a pivot is zero
-template <class T> __device__ __forceinline__ void eliminate(LaneRun<T>& r, int& zero) {
+template <class T> TRIDIAGONAL_HOST_DEVICE void eliminate(LaneRun<T>& r, int& zero) {
     constexpr int last = run_length - 1;
 #ifdef __CUDA_ARCH__
 #pragma unroll
@@ -59,8 +65,8 @@ template <class T> __device__ __forceinline__ void eliminate(LaneRun<T>& r, int&
 }
 
 /// The first and the last equation of a run after eliminate().
-template <class T> __device__ __forceinline__ Unit<T> first_of(const LaneRun<T>& r) { return {r.a[0], r.c[0], r.d[0]}; }
-template <class T> __device__ __forceinline__ Unit<T> last_of(const LaneRun<T>& r) {
+template <class T> TRIDIAGONAL_HOST_DEVICE Unit<T> first_of(const LaneRun<T>& r) { return {r.a[0], r.c[0], r.d[0]}; }
+template <class T> TRIDIAGONAL_HOST_DEVICE Unit<T> last_of(const LaneRun<T>& r) {
     return {r.a[run_length - 1], r.c[run_length - 1], r.d[run_length - 1]};
 }
 
@@ -68,8 +74,7 @@ template <class T> __device__ __forceinline__ Unit<T> last_of(const LaneRun<T>& 
 /// eliminated. It holds the last unknowns of the lane before, of this lane and of the lane after.
 /// @param zero becomes 7 when the pivot is zero
 template <class T>
-__device__ __forceinline__ Unit<T> join(const Unit<T>& first, const Unit<T>& last, const Unit<T>& first_after,
-                                        int& zero) {
+TRIDIAGONAL_HOST_DEVICE Unit<T> join(const Unit<T>& first, const Unit<T>& last, const Unit<T>& first_after, int& zero) {
     const T pivot = T{1} - last.a * first.c - last.c * first_after.a;
     check_pivot(pivot, run_length - 1, zero);
     const T inverse = T{1} / pivot;
@@ -80,7 +85,7 @@ __device__ __forceinline__ Unit<T> join(const Unit<T>& first, const Unit<T>& las
 /// One step of parallel cyclic reduction on equations with 1 on their diagonals.
 /// @param zero becomes 7 when the pivot is zero
 template <class T>
-__device__ __forceinline__ Unit<T> reduce(const Unit<T>& e, const Unit<T>& before, const Unit<T>& after, int& zero) {
+TRIDIAGONAL_HOST_DEVICE Unit<T> reduce(const Unit<T>& e, const Unit<T>& before, const Unit<T>& after, int& zero) {
     const T pivot = T{1} - e.a * before.c - e.c * after.a;
     check_pivot(pivot, run_length - 1, zero);
     const T inverse = T{1} / pivot;
@@ -88,7 +93,7 @@ __device__ __forceinline__ Unit<T> reduce(const Unit<T>& e, const Unit<T>& befor
 }
 
 /// Computes the unknowns of a run from its last unknown and that of the lane before; they replace d.
-template <class T> __device__ __forceinline__ void substitute(LaneRun<T>& r, T last_before, T last) {
+template <class T> TRIDIAGONAL_HOST_DEVICE void substitute(LaneRun<T>& r, T last_before, T last) {
     const T first = r.d[0] - r.a[0] * last_before - r.c[0] * last;
     r.d[0] = first;
 #ifdef __CUDA_ARCH__
@@ -105,7 +110,7 @@ template <class T> struct Stretch { Unit<T> first, last; };
 /// right one. The two equations where they meet are eliminated.
 /// @param zero becomes 0 when the pivot of the first equation is zero, 1 for that where they meet, 2 for the last
 template <class T>
-__device__ __forceinline__ Stretch<T> merge(const Stretch<T>& left, const Stretch<T>& right, int& zero) {
+TRIDIAGONAL_HOST_DEVICE Stretch<T> merge(const Stretch<T>& left, const Stretch<T>& right, int& zero) {
     // Where they meet: left.last holds the unknowns f, l, g and right.first the unknowns l, g, m; f and m stay.
     const T det = T{1} - left.last.c * right.first.a;
     check_pivot(det, 1, zero);
