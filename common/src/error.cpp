@@ -14,8 +14,9 @@ namespace gpulab {
 namespace {
 
 void print_line(std::string_view program, std::string message, bool with_log = false) noexcept {
-    constexpr std::size_t longest = 5000; // a path may have 4096 bytes
-    if (!with_log && message.size() > longest) message = message.substr(0, longest) + " ...";
+    constexpr std::size_t longest = 5000;      // a path may have 4096 bytes
+    if (!with_log && message.size() > longest) // the reason stands at the end
+        message.replace(longest / 2, message.size() - longest, " ... ");
     if (!with_log) // one line, whatever a file name or an argument holds
         for (char& c : message)
             if (static_cast<unsigned char>(c) < 0x20) c = ' ';

@@ -1,6 +1,7 @@
 // The OpenCL side of device.hpp, and the helpers of gpulab/opencl/.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -67,7 +68,8 @@ std::string pocl_cache() {
         const char* const text = std::getenv(name);
         return std::string(text ? text : "");
     };
-    if (const std::string own = variable("POCL_CACHE_DIR"); !own.empty()) return own;
+    if (const std::string own = variable("POCL_CACHE_DIR"); !own.empty())
+        return std::filesystem::absolute(own).string();
     if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/pocl/kcache";
     return variable("HOME") + "/.cache/pocl/kcache";
 }
@@ -138,6 +140,7 @@ std::function<void(const std::function<void()>&)> run_compiler = [](const std::f
 };
 
 Found find_opencl_devices() {
+    if (std::getenv("POCL_CACHE_DIR")) setenv("POCL_CACHE_DIR", pocl_cache().c_str(), 1); // PoCL makes ./c, but not c
     Found found;
     std::vector<cl::Platform> platforms;
     try {

@@ -86,10 +86,15 @@ int right_digits(double condition, double largest) {
 }
 
 int scale(std::vector<double>& numbers) {
-    double largest = 0;
-    for (const double v : numbers) raise(largest, std::abs(v));
+    using Limits = std::numeric_limits<double>;
+    double largest = 0, smallest = Limits::max(); // other than zero
+    for (const double v : numbers) {
+        raise(largest, std::abs(v));
+        if (v != 0) smallest = std::min(smallest, std::abs(v));
+    }
     if (largest == 0 || (largest > 0x1p-256 && largest < 0x1p256)) return 0;
-    const int exponent = -std::ilogb(largest);
+    int exponent = -std::ilogb(largest);
+    if (exponent < 0) exponent = std::clamp(Limits::min_exponent - 1 - std::ilogb(smallest), exponent, 0);
     for (double& v : numbers) v = std::ldexp(v, exponent);
     return exponent;
 }

@@ -47,7 +47,7 @@ inline constexpr std::string_view preferred_variants[] = {"cuda_critical_path_pi
                                                           "cpu_threads_pivot", "opencl_blocked_pivot"};
 
 /// Multiplies numbers by a power of 2 so that the largest is between 1 and 2, where it is so small or so large that
-/// products would underflow or overflow.
+/// products would underflow or overflow; or less far, so that no number loses digits or becomes zero.
 /// @return the exponent, 0 where they stay as they are
 int scale(std::vector<double>& numbers);
 

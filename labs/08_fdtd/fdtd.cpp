@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include <limits>
 #include <type_traits>
 
 #include "gpulab/compare.hpp"
@@ -171,12 +173,29 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     }
 
     // Sources. U goes from time k - 1 to k in step k, so its current is that of k - 1/2; P and Q go from k - 1/2 to
-    // k + 1/2, with the current of k. In TM mode P and Q are -Hx and -Hy.
-    const auto add_source = [&](const Patch& patch, const Waveform& waveform, double sign, double shift) {
+    // k + 1/2, with the current of k. In TM mode P and Q are -Hx and -Hy. A column has a number for each step, whatever
+    // the time of what it drives.
+    const auto value_at = [&](const Waveform& waveform, std::size_t step, double shift) {
+        if (waveform.kind == Waveform::Kind::column) shift = 0;
+        return waveform.at(static_cast<double>(step) + shift, p.dt);
+    };
+    const auto check_held = [](T number, const std::string& key) { // products of what the scene allows may be too large
+        if (!std::isfinite(number))
+            throw gpulab::UsageError(fmt::format("{}: gives numbers beyond {:.2g}, the most that type {} holds", key,
+                                                 std::numeric_limits<T>::max(), sizeof(T) == 8 ? "double" : "float"));
+    };
+    const auto add_source = [&](const std::string& key, const Patch& patch, const Waveform& waveform, double sign,
+                                double shift) {
         p.patches.push_back(patch);
         r.driven = around(r.driven, patch.box);
-        for (std::size_t k = 1; k <= p.steps(); ++k)
-            p.values.push_back(static_cast<T>(sign * waveform.at(static_cast<double>(first + k) + shift, p.dt)));
+        T largest = 1; // of the factors
+        for (std::size_t i = patch.strengths < 0 ? p.strengths.size() : static_cast<std::size_t>(patch.strengths);
+             i < p.strengths.size(); ++i)
+            largest = std::max(largest, std::abs(p.strengths[i]));
+        for (std::size_t k = 1; k <= p.steps(); ++k) {
+            p.values.push_back(static_cast<T>(sign * value_at(waveform, first + k, shift)));
+            check_held(p.values.back() * largest, key);
+        }
     };
     // A driven side sets the tangential E: P or Q on the border in TE, U in the outermost cells in TM.
     const bool te = scene.mode == Mode::te;
@@ -191,7 +210,7 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
                               {scene.top, {0, r.ny - 1, r.nx, r.ny}, {0, r.ny, r.nx, r.ny + 1}, 3}};
     for (const auto& [side, cells, edges, component] : borders)
         if (side.kind == Side::Kind::driven)
-            add_source({te ? edges : cells, te ? component : 0, 1}, side.waveform, 1, te ? 0.5 : 0);
+            add_source("boundary", {te ? edges : cells, te ? component : 0, 1}, side.waveform, 1, te ? 0.5 : 0);
     for (const Source& source : scene.sources) {
         const Box box{static_cast<int>(source.x0), static_cast<int>(source.y0), static_cast<int>(source.x1),
                       static_cast<int>(source.y1)};
@@ -201,7 +220,7 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
         const bool z = source.component == Component::z;
         const double sign = (source.hard ? 1.0 : -1.0) * (scene.mode == Mode::tm && !z ? -1.0 : 1.0);
         const double shift = z ? (source.hard ? 0 : -0.5) : (source.hard ? 0.5 : 0);
-        add_source(patch, source.waveform, sign, shift);
+        add_source(fmt::format("sources[{}]", &source - scene.sources.data()), patch, source.waveform, sign, shift);
     }
     r.sources = static_cast<int>(p.patches.size());
     for (const Probe& probe : scene.probes) {
@@ -223,10 +242,12 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     for (const Border& border : borders)
         if (border.side.kind == Side::Kind::dirichlet) fill(p.start.u, border.cells, border.side.value);
     add_initial(scene, p);
+    for (const auto* numbers : {&p.start.u, &p.start.p, &p.start.q})
+        for (const T x : *numbers) check_held(x, "initial");
     // Driven sides hold the value of the start: P and Q are half a step later than U.
     for (const auto& [side, cells, edges, component] : borders) {
         if (side.kind != Side::Kind::driven) continue;
-        const double value = side.waveform.at(static_cast<double>(first) + (te ? 0.5 : 0), p.dt);
+        const double value = value_at(side.waveform, first, te ? 0.5 : 0);
         if (te) fill(component == 3 ? p.start.p : p.start.q, edges, value);
         else fill(p.start.u, cells, value);
     }

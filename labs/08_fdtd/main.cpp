@@ -30,7 +30,8 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
     const fdtd::Problem<T> problem = fdtd::make_problem<T>(scene);
     if (const std::string note = fdtd::note_of_comparison(cell_steps); !note.empty()) report.say(note);
     fdtd::Judge<T> judge(scene, problem);
-    report.sequential(fdtd::sequential<T>(scene));
+    const gpulab::Sequential sequential = fdtd::sequential<T>(scene);
+    report.sequential(sequential);
 
     fdtd::Output<T> out = fdtd::make_output(problem);
     fdtd::Shown<T> shown;
@@ -50,13 +51,14 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
     if (!shown.job && std::ranges::any_of(jobs, takes_long)) {
         fmt::print("\nNo variant was measured, because that takes long; cpu_scene_threads computes the files, "
                    "unchecked:\n");
-        fdtd::write_results<T>(scene, files, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), field, probes);
+        fdtd::write_results<T>(scene, files, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), true,
+                               sequential.ms / gpulab::hardware_threads(), field, probes);
         return code;
     }
     if (!shown.job) throw gpulab::Error("no variant gave a result, so there is nothing to write");
     gpulab::use(shown.job->devices);
     fmt::print("\nResults of {}{}:\n", shown.job->variant.name, shown.right ? "" : ", which are WRONG");
-    fdtd::write_results<T>(scene, files, shown.job->variant.run, field, probes);
+    fdtd::write_results<T>(scene, files, shown.job->variant.run, shown.right, shown.ms, field, probes);
     return code;
 }
 

@@ -15,12 +15,27 @@ namespace {
 
 using Real = long double;
 
+/// What the sources add to one number in a step. A further one brings a term, and one more rounding of the sum, an
+/// eighth of the 4 epsilon of tolerance(). Terms may cancel each other, and the rounding errors stay.
+struct Sum {
+    Real largest = 0, further = 0, left = 0;
+    void add(Real term, Real size) {
+        if (largest > 0) further += std::abs(term) + size / 8;
+        largest = std::max(largest, left = size);
+    }
+    Real more() const { return largest + further - left; } ///< than is left; 0 for one source
+};
+
 /// An array of columns x rows.
 struct Array {
     Array(std::size_t columns_, std::size_t rows) : columns(columns_), values(columns_ * rows) {}
     Real& operator()(std::size_t i, std::size_t j) { return values[j * columns + i]; }
+    Real more(std::size_t i, std::size_t j) const { return sums.empty() ? 0 : sums[j * columns + i].more(); }
+    /// The size of what was added to get a number.
+    Real size(std::size_t i, std::size_t j) const { return std::abs(values[j * columns + i]) + more(i, j); }
     std::size_t columns;
     std::vector<Real> values;
+    std::vector<Sum> sums; ///< empty where no source adds
 };
 
 /// The constant and the loss of the z component in a cell (mu and sigma* in TE), and of the other two (epsilon and
@@ -45,7 +60,7 @@ Real loss_rate(const Side& low, const Side& high, std::size_t n, Real at, double
     return rate;
 }
 
-/// A waveform at the time t = n dt, by the formulas of its comments.
+/// A waveform at the time t = n dt, by the formulas of its comments; a column in the step that n lies in or ends.
 Real value_of(const Waveform& w, Real n, Real dt) {
     const Real pi = std::numbers::pi_v<Real>, t = n * dt;
     const auto bell = [&] {
@@ -82,7 +97,8 @@ Real value_of(const Waveform& w, Real n, Real dt) {
 /// A soft one is a current, which equation 4.2.1 subtracts, at the middle of that interval. X and Y are -Hx and -Hy in
 /// TM.
 Real driving_value(const Source& source, Mode mode, std::size_t step, Real dt) {
-    const Real from = static_cast<Real>(step) - (source.component == Component::z ? Real(1) : Real(0.5));
+    const bool whole = source.component == Component::z || source.waveform.kind == Waveform::Kind::column;
+    const Real from = static_cast<Real>(step) - (whole ? Real(1) : Real(0.5));
     const Real value =
         source.hard ? value_of(source.waveform, from + 1, dt) : -value_of(source.waveform, from + Real(0.5), dt);
     return mode == Mode::tm && source.component != Component::z ? -value : value;
@@ -156,7 +172,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     // Tangential E at driven sides: Ez in the outermost cells at a time, or Ex and Ey on the border's edges.
     const auto drive_side = [&](const Side& side, bool upright, std::size_t edge, std::size_t cell, Real time) {
         if (side.kind != Side::Kind::driven) return;
-        const Real value = value_of(side.waveform, time, dt);
+        const bool column = side.waveform.kind == Waveform::Kind::column; // number k for the whole of step k
+        const Real value = value_of(side.waveform, column ? std::floor(time) : time, dt);
         for (std::size_t k = 0; k < (upright ? ny : nx); ++k) {
             const std::size_t i = upright ? cell : k, j = upright ? k : cell;
             if (!te) zy(i, j) = value - zx(i, j);
@@ -174,16 +191,26 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
 
     Reference<T> result{make_output(p), 0, 0};
     Real z_scale = 0, xy_scale = 0;
-    // Calls apply(i, j, value, hard) for every cell of the sources of a component, in step k from 0.
-    const auto drive = [&](Component component, std::size_t k, const auto& apply) {
+    // Calls apply(i, j, value, hard) for every cell of the sources of a component, in step k from 0. It returns what
+    // was added, and the size of the sum.
+    const auto drive = [&](Component component, std::size_t k, Array& numbers, Real& scale, const auto& apply) {
+        const auto other = [&](const Source& source) { return source.component != component; };
+        if (std::ranges::all_of(scene.sources, other)) return;
+        numbers.sums.assign(numbers.values.size(), {});
         for (const Source& source : scene.sources) {
-            if (source.component != component) continue;
+            if (other(source)) continue;
             const Real value = driving_value(source, scene.mode, k + 1, dt);
             auto strength = source.strength.begin();
             for (std::size_t j = source.y0; j < source.y1; ++j)
-                for (std::size_t i = source.x0; i < source.x1; ++i)
-                    apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
+                for (std::size_t i = source.x0; i < source.x1; ++i) {
+                    const auto [added, size] =
+                        apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
+                    Sum& sum = numbers.sums[j * numbers.columns + i];
+                    if (source.hard) sum = {};
+                    sum.add(added, size);
+                }
         }
+        for (const Sum& sum : numbers.sums) scale = std::max(scale, sum.left + sum.more());
     };
     for (std::size_t k = 0; k < p.steps(); ++k) {
         const auto may_change = [&](std::size_t i, std::size_t j) {
@@ -206,8 +233,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                 const Real from_x = b / (1 + rx) * (y(i + 1, j) - y(i, j)) / dx;
                 const Real from_y = b / (1 + ry) * (x(i, j + 1) - x(i, j)) / dy;
                 z_scale = std::max(z_scale, std::abs(zx(i, j)) + std::abs(zy(i, j)) +
-                                                b / dx * (std::abs(y(i + 1, j)) + std::abs(y(i, j))) +
-                                                b / dy * (std::abs(x(i, j + 1)) + std::abs(x(i, j))));
+                                                b / dx * (y.size(i + 1, j) + y.size(i, j)) +
+                                                b / dy * (x.size(i, j + 1) + x.size(i, j)));
                 zx(i, j) = a * (1 - rx) / (1 + rx) * zx(i, j) - from_x;
                 zy(i, j) = a * (1 - ry) / (1 + ry) * zy(i, j) + from_y;
                 if (!in_layer(i, j)) {
@@ -216,15 +243,17 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                 }
             }
         if (!te) drive_sides(Real(k) + 1);
-        drive(Component::z, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (hard) zy(i, j) = value - zx(i, j);
-            else if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
+        drive(Component::z, k, zy, z_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            const Real added = hard || !may_change(i, j) ? 0 : z_gain(i, j) * value;
+            zy(i, j) = hard ? value - zx(i, j) : zy(i, j) + added;
+            return std::pair{added, std::abs(zx(i, j)) + std::abs(zy(i, j))};
         });
         for (std::size_t i = 0; i < scene.probes.size(); ++i)
             result.out.recorded[k * scene.probes.size() + i] =
                 static_cast<T>(zx(scene.probes[i].x, scene.probes[i].y) + zy(scene.probes[i].x, scene.probes[i].y));
 
         const auto z = [&](std::size_t i, std::size_t j) { return zx(i, j) + zy(i, j); };
+        const auto z_size = [&](std::size_t i, std::size_t j) { return std::abs(z(i, j)) + zy.more(i, j); };
         // An edge between two cells has the mean of their constants and of their losses.
         const auto keep_and_gain = [&](const Constants& one, const Constants& other, Real rate) {
             const Real constant = (one.xy + other.xy) / 2, loss = (one.xy_loss + other.xy_loss) / 2;
@@ -234,26 +263,31 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         for (std::size_t j = 1; j < ny; ++j)
             for (std::size_t i = 0; i < nx; ++i) {
                 const auto [c, d] = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]);
-                xy_scale = std::max(xy_scale, std::abs(x(i, j)) + d / dy * (std::abs(z(i, j)) + std::abs(z(i, j - 1))));
+                xy_scale = std::max(xy_scale, std::abs(x(i, j)) + d / dy * (z_size(i, j) + z_size(i, j - 1)));
                 x(i, j) = c * x(i, j) + d * (z(i, j) - z(i, j - 1)) / dy;
             }
         for (std::size_t j = 0; j < ny; ++j)
             for (std::size_t i = 1; i < nx; ++i) {
                 const auto [c, d] = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]);
-                xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (std::abs(z(i, j)) + std::abs(z(i - 1, j))));
+                xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (z_size(i, j) + z_size(i - 1, j)));
                 y(i, j) = c * y(i, j) - d * (z(i, j) - z(i - 1, j)) / dx;
             }
         if (te) drive_sides(Real(k) + Real(1.5));
         // Border edges (j = 0, i = 0) belong to the side: a source there does nothing.
-        drive(Component::x, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (j == 0) return;
+        const auto drive_edge = [](Real& edge, Real gain, Real value, bool hard) {
+            const Real added = hard ? 0 : gain * value;
+            edge = hard ? value : edge + added;
+            return std::pair{added, std::abs(edge)};
+        };
+        drive(Component::x, k, x, xy_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (j == 0) return std::pair{Real(0), Real(0)};
             const Real d = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]).second;
-            x(i, j) = hard ? value : x(i, j) + d * value;
+            return drive_edge(x(i, j), d, value, hard);
         });
-        drive(Component::y, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
-            if (i == 0) return;
+        drive(Component::y, k, y, xy_scale, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (i == 0) return std::pair{Real(0), Real(0)};
             const Real d = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]).second;
-            y(i, j) = hard ? value : y(i, j) + d * value;
+            return drive_edge(y(i, j), d, value, hard);
         });
         for (const Real value : x.values) xy_scale = std::max(xy_scale, std::abs(value));
         for (const Real value : y.values) xy_scale = std::max(xy_scale, std::abs(value));

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,13 +61,37 @@ template <class T> struct Shown {
     }
 };
 
+/// A line about what takes long, for who may want less of it, or "". @param ms the time of all steps; 0: not known
+inline std::string note_of_results(const Scene& scene, const ResultFiles& files, double ms) {
+    if (!files.frames.empty() && scene.frame_scale == 0) ms *= 2;
+    const std::size_t snapshots = snapshots_of(scene, files.keep());
+    if (snapshots <= 1000 && ms <= 60'000) return "";
+    return fmt::format("The files take {} snapshots of {} x {} cells: about {} to compute, and the time to write them "
+                       "(see frames in docs/scenes.md).\n",
+                       snapshots, scene.nx, scene.ny,
+                       ms < 3.6e6 ? fmt::format("{:.0f} s", ms / 1000) : fmt::format("{:.0f} hours", ms / 3.6e6));
+}
+
 /// Computes the scene once more, in parts, and writes what the user asked for as it comes.
+/// @param right whether the variant is: then a field that the files cannot hold is an error, and otherwise a finding
+/// @param ms as in note_of_results()
 template <class T>
-void write_results(const Scene& scene, const ResultFiles& files, Run<T>* run, gpulab::OutputFile& field,
-                   gpulab::OutputFile& probes) {
+void write_results(const Scene& scene, const ResultFiles& files, Run<T>* run, bool right, double ms,
+                   gpulab::OutputFile& field, gpulab::OutputFile& probes) {
+    fmt::print("{}", note_of_results(scene, files, ms));
+    gpulab::flush_stdout();
     const bool show = gpulab::terminal_of_stdout().progress;
+    const auto held = [](float x) { return std::isfinite(x); };
     const auto simulate = [&](Keep keep, const std::function<void(const Snapshot&)>& take) {
-        const auto recorded = fdtd::simulate<T>(scene, run, keep, take, [&](std::size_t done) {
+        const auto checked = [&](const Snapshot& s) {
+            if (right && !(std::ranges::all_of(s.values, held) && std::ranges::all_of(s.x, held) &&
+                           std::ranges::all_of(s.y, held)))
+                throw gpulab::Error(fmt::format("the field of step {} has numbers beyond {:.2g}, the most that the "
+                                                "files of fields and pictures hold",
+                                                s.step, std::numeric_limits<float>::max()));
+            take(s);
+        };
+        const auto recorded = fdtd::simulate<T>(scene, run, keep, checked, [&](std::size_t done) {
             if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
         });
         if (show) fmt::print(stderr, "\r{:40}\r", "");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
+#include <span>
 
 #include "gpulab/too_slow.hpp"
 
@@ -51,6 +53,41 @@ std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
     return recorded;
 }
 
+namespace {
+/// The scale of a component, whose numbers are at most `size`, with what several sources add in one cell: see
+/// reference().
+template <class T> double scale_with_sources(const Problem<T>& p, int component, double size, double gain) {
+    const auto largest = [](std::span<const T> numbers) {
+        double most = 0;
+        for (const T x : numbers) most = std::max(most, std::abs(static_cast<double>(x)));
+        return most;
+    };
+    std::vector<double> added; // at most, by each source
+    for (const Patch& s : p.patches) {
+        const auto cells =
+            static_cast<std::size_t>(s.box.x1 - s.box.x0) * static_cast<std::size_t>(s.box.y1 - s.box.y0);
+        added.push_back((s.hard ? 1 : gain) * largest({&p.values[added.size() * p.steps()], p.steps()}));
+        if (s.strengths >= 0) added.back() *= largest({&p.strengths[static_cast<std::size_t>(s.strengths)], cells});
+    }
+    double scale = size;
+    for (const Patch& s : p.patches) {
+        if (s.component != component || s.hard) continue;
+        double sum = size;
+        int sources = 0;
+        for (std::size_t i = 0; i < p.patches.size(); ++i) {
+            const Patch& other = p.patches[i];
+            if (other.component != component || std::max(s.box.x0, other.box.x0) >= std::min(s.box.x1, other.box.x1) ||
+                std::max(s.box.y0, other.box.y0) >= std::min(s.box.y1, other.box.y1))
+                continue;
+            sum += added[i];
+            ++sources;
+        }
+        if (sources > 1) scale = std::max(scale, (1 + sources / 8.0) * sum);
+    }
+    return scale;
+}
+} // namespace
+
 template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out) {
     Reference<T> r{std::move(out), 0, 0};
     double u = 0, edges = 0;
@@ -66,6 +103,9 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
     const Coefficients<T> ku = p.table.empty() ? p.rules.u : p.table[0];
     const Coefficients<T> ke = p.table.empty() ? p.rules.e : p.table[static_cast<std::size_t>(p.rules.materials_u)];
     const auto from_edges = static_cast<double>(ku.x + ku.y), from_u = static_cast<double>(ke.x + ke.y);
+    const auto gain = static_cast<double>(ke.add);
+    u = scale_with_sources(p, 0, u, static_cast<double>(ku.add));
+    edges = std::max(scale_with_sources(p, 1, edges, gain), scale_with_sources(p, 2, edges, gain));
     r.u_scale = u + 2 * from_edges * edges;
     r.edge_scale = edges + 2 * from_u * u;
     return r;
@@ -110,6 +150,9 @@ template <class T> gpulab::Comparison Judge<T>::operator()(const gpulab::Job<Run
             reference_ = as_reference(problem_, std::move(others));
         }
         from_ = from;
+        if (!std::ranges::all_of(flat(problem_, reference_.out), [](T x) { return std::isfinite(x); }))
+            throw gpulab::Error(fmt::format("the field ({}) has numbers beyond {:.2g}, the most that type {} holds",
+                                            from, std::numeric_limits<T>::max(), sizeof(T) == 8 ? "double" : "float"));
     }
     return compare(problem_, reference_, out);
 }

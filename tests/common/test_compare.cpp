@@ -41,6 +41,7 @@ TEST_CASE("NaN fails wherever it stands, against a number and against NaN, at an
 
 TEST_CASE("equal infinities agree, different ones and finite numbers do not") {
     CHECK(compare(Floats{inf, -inf}, Floats{inf, -inf}, 0).passed);
+    CHECK(compare(Floats{0.0f}, Floats{-0.0f}, 0).passed); // as CONTRIBUTING says
     CHECK_FALSE(compare(Floats{inf}, Floats{-inf}, 1e30).passed);
     CHECK_FALSE(compare(Floats{inf}, Floats{1}, 1e30).passed);
     CHECK_FALSE(compare(Floats{1}, Floats{inf}, 1e30).passed);

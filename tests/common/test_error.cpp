@@ -62,6 +62,9 @@ TEST_CASE("a message stays on one line, whatever a name in it holds; the log of 
     CHECK(failure([] { throw gpulab::Error("no file 'a\nb\x1b[31m\tc'"); }) ==
           Failure{2, "saxpy: no file 'a b [31m c'\n"});
     CHECK(failure([] { throw gpulab::Error(std::string(100'000, 'x')); }).line.size() < 5100);
+    CHECK(failure([] {
+              throw gpulab::Error("no " + std::string(6000, 'x') + ": too long");
+          }).line.ends_with("x: too long\n"));
     CHECK(failure([] { throw gpulab::Error("no file " + std::string(4096, 'x')); }).line.size() == 7 + 8 + 4096 + 1);
     CHECK(failure([] { throw gpulab::BuildError("first\nsecond"); }) == Failure{2, "saxpy: first\nsecond\n"});
 }

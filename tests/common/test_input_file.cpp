@@ -53,14 +53,21 @@ TEST_CASE("the content of a file is read, compressed or not, whatever its length
         INFO(bytes << " bytes");
         const std::string text = long_text(bytes);
         file.write(text);
-        CHECK(gpulab::content_of(file.path(), bytes) == text);
+        const std::string content = gpulab::content_of(file.path(), bytes);
+        CHECK(content == text);
+        CHECK(content.capacity() <= std::max<std::size_t>(bytes, 16)); // its memory need not grow while it is read
         file.write(gzip(text));
         CHECK(gpulab::content_of(file.path(), std::max<std::size_t>(bytes, 100)) == text);
     }
 }
 
-TEST_CASE("two compressed files one after the other are read as one, as gunzip does") {
+TEST_CASE("two compressed files one after the other are read as one, and zeros behind them are none of it, as with "
+          "gunzip") {
     const ScratchFile file;
+    for (const std::size_t zeros : {1, 511, 300'000}) {
+        file.write(gzip("one, ") + gzip("two") + std::string(zeros, '\0'));
+        CHECK(gpulab::content_of(file.path(), 1 << 20) == "one, two");
+    }
     file.write(gzip("one, ") + gzip("two"));
     CHECK(gpulab::content_of(file.path(), 100) == "one, two");
 }
@@ -69,7 +76,7 @@ TEST_CASE("something else behind compressed data is refused") {
     const ScratchFile file;
     const std::string packed = gzip("one");
     for (const std::string& rest :
-         {std::string("x"), std::string("garbage"), std::string(1, '\0'), std::string(200'000, 'x')}) {
+         {std::string("x"), std::string("garbage"), std::string("\0x", 2), std::string(200'000, 'x')}) {
         file.write(packed + rest);
         CHECK(complaint(file.path()).starts_with("its gzip data is "));
     }
@@ -122,6 +129,23 @@ TEST_CASE("what is no readable file is refused with its name and the reason") {
     closed.write("x");
     REQUIRE(::chmod(closed.path().c_str(), 0) == 0);
     CHECK(complaint(closed.path()) == "Permission denied");
+}
+
+TEST_CASE("a file in a format that nothing here reads is refused with the name of the format, compressed or not") {
+    const ScratchFile file;
+    for (const auto& [content, says] :
+         {std::pair<std::string, std::string>{"\x28\xB5\x2F\xFD\x04", "it is compressed with zstd"},
+          {"\xFD\x37zXZ", "it is compressed with xz"},
+          {"BZh9", "it is compressed with bzip2"},
+          {"PK\x03\x04", "it is a zip archive"},
+          {std::string(257, 'a') + "ustar", "it is a tar archive"},
+          {"\xFF\xFE%", "it is text in UTF-16"},
+          {"\xFE\xFF", "it is text in UTF-16"},
+          {"\x93NUMPY", "it is an array of NumPy"}})
+        for (const std::string& stored : {content, gzip(content)}) {
+            file.write(stored);
+            CHECK(complaint(file.path()).starts_with(says));
+        }
 }
 
 TEST_CASE("a pipe is read to its end, compressed or not") {

@@ -17,8 +17,8 @@ UsageError cannot_read(const std::string& path, const std::string& why);
 /// @param most bytes of the content; 0: half of main memory, because parsing takes as much again
 /// @throws UsageError as cannot_read() when the file cannot be opened or read, is neither a regular file nor a pipe,
 /// has
-///         more bytes than that or than main memory has room for, or when its gzip data is truncated, damaged or
-///         followed by something else
+///         more bytes than that or than main memory has room for, is in a format that is named (zip, UTF-16, ...), or
+///         when its gzip data is truncated, damaged or followed by something else than zeros
 std::string content_of(const std::string& path, std::size_t most = 0);
 
 } // namespace gpulab

@@ -23,4 +23,10 @@ inline std::optional<double> real_in(std::string_view word) {
     return error == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
+/// A hint for the message about a word that is no number, or "": some programs write a minus sign or a dash for -.
+inline std::string_view hint_of_minus(std::string_view word) {
+    const bool other = word.starts_with("\xE2\x88\x92") || word.starts_with("\xE2\x80\x93"); // U+2212, U+2013
+    return other ? "; its minus is not the character -" : "";
+}
+
 } // namespace gpulab

@@ -149,10 +149,15 @@ std::string fault_of_chunks(std::string_view file, std::size_t most) {
 
 /// Reads the file's text. @param numbers_of what the numbers of a grey or an indexed picture mean, when they are wanted
 /// as they are in the file; otherwise empty. @throws std::bad_alloc
-Image decode(const std::string& path, const std::string& file, const std::string& numbers_of = "") {
+Image decode(const std::string& path, const std::string& file, const std::string& numbers_of) {
     if (!std::string_view(file).starts_with("\x89PNG\r\n\x1a\n"))
         throw UsageError(fmt::format("{}: is not a PNG file", path));
     if (file.size() < 33) throw UsageError(fmt::format("{}: is truncated", path)); // signature and header
+    if (file.compare(12, 4, "CgBI") == 0)
+        throw UsageError(fmt::format("{}: is no PNG but Apple's variant of it (CgBI), as in programs for iPhones; "
+                                     "pngcrush -revert-iphone-optimizations converts it",
+                                     path));
+    if (file.compare(12, 4, "IHDR") != 0) throw UsageError(fmt::format("{}: is damaged: no IHDR at its start", path));
     const std::uint32_t width = big_endian(file, 16), height = big_endian(file, 20);
     if (width == 0 || height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
     // Room for four channels, because a palette may hide them.
@@ -201,11 +206,7 @@ Image decode(const std::string& path, const std::string& file, const std::string
 
 } // namespace
 
-Image read_png(const std::string& path) try {
-    return decode(path, content_of(path, 2 * max_png_bytes));
-} catch (const std::bad_alloc&) {
-    throw cannot_read(path, "there is not enough main memory");
-}
+Image read_png(const std::string& path) { return read_png_numbers(path, ""); }
 
 Image read_png_numbers(const std::string& path, const std::string& of) try {
     return decode(path, content_of(path, 2 * max_png_bytes), of);

@@ -115,7 +115,7 @@ std::int64_t parse_integer(std::string_view word, const char* what) {
     const auto [stop, error] = std::from_chars(begin, end, number);
     if (error == std::errc::result_out_of_range) throw Fault{fmt::format("{} {} is too large", what, shown(word))};
     if (error != std::errc{} || stop != end)
-        throw Fault{fmt::format("{} '{}' is not a whole number", what, shown(word))};
+        throw Fault{fmt::format("{} '{}' is not a whole number{}", what, shown(word), hint_of_minus(word))};
     return number;
 }
 
@@ -129,7 +129,7 @@ double parse_real(std::string_view word) {
     }
     const std::string_view text = fortran.empty() ? word : std::string_view(fortran);
     const std::optional<double> number = real_in(text);
-    if (!number) throw Fault{fmt::format("the value '{}' is not a number", shown(word))};
+    if (!number) throw Fault{fmt::format("the value '{}' is not a number{}", shown(word), hint_of_minus(word))};
     if (std::isinf(*number) && text.find_first_of("iI") == std::string_view::npos)
         throw Fault{fmt::format("the value {} is too large", shown(word))};
     return *number;
@@ -161,7 +161,8 @@ void nothing_more(Words& words) {
 
 Header parse_banner(std::string_view line) {
     Words words(line);
-    if (words.empty() || lower(words.next()) != "%%matrixmarket")
+    const std::string banner = words.empty() ? "" : lower(words.next());
+    if (banner != "%%matrixmarket" && banner != "%matrixmarket") // C's printf("%%MatrixMarket") writes one %
         throw Fault{"the file does not begin with %%MatrixMarket"};
     Header h;
     const std::string object = lower(required(words, "the word 'matrix'"));

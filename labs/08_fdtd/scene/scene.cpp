@@ -140,6 +140,38 @@ template <class Read> auto read_for(const std::string& key, const Read& read) tr
     fault(key, e.what());
 }
 
+/// Looks through a JSON text for what the parser takes: a key that is there twice, and a nesting that would need more
+/// stack than there is. (A callback of Json::parse() could do the same, in time that grows with the square of a list.)
+struct Checks final : Json::json_sax_t {
+    std::vector<std::set<std::string>> keys; // of the objects around; lists have none
+
+    bool enter() {
+        if (keys.size() >= 32) throw UsageError("the scene: is nested more than 32 deep");
+        keys.emplace_back();
+        return true;
+    }
+    bool leave() {
+        keys.pop_back();
+        return true;
+    }
+    bool key(string_t& name) override {
+        if (!keys.back().insert(name).second) fault(printable(name), "is there twice");
+        return true;
+    }
+    bool start_object(std::size_t) override { return enter(); }
+    bool start_array(std::size_t) override { return enter(); }
+    bool end_object() override { return leave(); }
+    bool end_array() override { return leave(); }
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool parse_error(std::size_t, const std::string&, const Json::exception&) override { return false; } // see parse()
+};
+
 constexpr std::size_t max_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
 /// The file that the value of a key names, relative to the scene's folder.
@@ -167,7 +199,8 @@ double number_in(const std::string& word, const std::string& path, std::size_t l
                  double least = -1e300, double most = 1e300) {
     const std::optional<double> x = gpulab::real_in(word);
     if (!x || !std::isfinite(*x))
-        fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, line, printable(word.substr(0, 40))));
+        fault(key, fmt::format("{}:{}: '{}' is not a finite number{}", path, line, printable(word.substr(0, 40)),
+                               gpulab::hint_of_minus(word)));
     if (!(*x >= least && *x <= most))
         fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, *x, least, most));
     return *x;
@@ -690,23 +723,13 @@ void check_scene(const Scene& scene) {
 }
 
 Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
-    // A file may be nested so deeply that reading it would need more stack than there is.
-    std::vector<std::set<std::string>> keys; // of the objects around; JSON itself allows a key to be there twice
-    const auto check = [&](int depth, Json::parse_event_t event, Json& value) { // depth: of what is around
-        using Event = Json::parse_event_t;
-        if ((event == Event::object_start || event == Event::array_start) && depth >= 32)
-            throw UsageError("the scene: is nested more than 32 deep");
-        if (event == Event::object_start) keys.emplace_back();
-        if (event == Event::object_end) keys.pop_back();
-        if (event == Event::key && !keys.back().insert(value.get<std::string>()).second)
-            fault(printable(value.get<std::string>()), "is there twice");
-        return true;
-    };
     Json json;
     if (text.find('\0') != std::string::npos) // the parser takes it for the end
         throw UsageError("the scene: is not JSON: it holds the character U+0000");
     try {
-        json = Json::parse(text, check, true, true); // comments are allowed
+        Checks checks;
+        Json::sax_parse(text, &checks, Json::input_format_t::json, true, true); // comments are allowed
+        json = Json::parse(text, nullptr, true, true);
     } catch (const Json::exception& e) {
         std::string what = e.what();
         if (what.starts_with("[json.")) what.erase(0, what.find("] ") + 2); // a name that says nothing to users

@@ -115,6 +115,15 @@ const gpulab::testing::ProgramCases contract([] {
 } // namespace
 
 #if !defined(_WIN32)
+TEST_CASE("a cache of PoCL is found by a name without a folder, too", "[program]") {
+    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    const gpulab::testing::ScratchFolder folder;
+    const gpulab::testing::Environment set("POCL_CACHE_DIR", "cache");
+    CHECK(std::system(
+              ("cd " + folder.path() + " && " + SAXPY_PROGRAM + " --n 1000 --repeat 1 --variant opencl_raw > /dev/null")
+                  .c_str()) == 0);
+}
+
 TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept",
           "[program][thorough]") {
     const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);

@@ -46,6 +46,8 @@ TEST_CASE("coordinate files of every field and symmetry are read") {
     CHECK(read(real_general + "2 2 2\n2 2 -1.5e-3\n1 1 +2.\n") == Csr<double>{2, 2, {0, 1, 2}, {0, 1}, {2, -0.0015}});
     CHECK(read("%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 -7\n") ==
           Csr<double>{1, 2, {0, 1}, {1}, {-7}});
+    CHECK(read("%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 -7\n") ==
+          Csr<double>{1, 2, {0, 1}, {1}, {-7}}); // what C's printf("%%...") writes
     CHECK(read("%%MatrixMarket matrix coordinate pattern general\n1 2 1\n1 2\n") ==
           Csr<double>{1, 2, {0, 1}, {1}, {1}});
     // The lower triangle stands in the file; both are in the matrix.
@@ -185,6 +187,12 @@ TEST_CASE("every malformed file gives an error that names file and line") {
         {size + "% c\n\n1 3 1\n", "input:5: column 3 is not in 1 ... 2"},
         {size + "1 -1 1\n", "input:3: column -1 is not"},
         {size + "1 1 x\n", "input:3: the value 'x' is not a number"},
+        {size + "1 1 \xE2\x88\x92"
+                "5\n",
+         "input:3: the value '???5' is not a number; its minus is not the character -"},
+        {size + "1 \xE2\x80\x93"
+                "1 5\n",
+         "input:3: the column '???1' is not a whole number; its minus"},
         {size + "1 1 1.5abc\n", "input:3: the value '1.5abc'"},
         {size + "1 1 nanx\n", "input:3: the value 'nanx'"},
         {size + "1 1 1D\n", "input:3: the value '1D'"},

@@ -90,6 +90,10 @@ TEST_CASE("a PNG with any byte changed is refused", "[cpu]") {
 TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
     CHECK_THAT(complaint("P6 1 1 255 abc"), ContainsSubstring("is not a PNG file"));
     CHECK_THAT(complaint(""), ContainsSubstring("is not a PNG file"));
+    const std::string whole = right_png(5, 7, 4), signature = whole.substr(0, 8), rest = whole.substr(8);
+    CHECK_THAT(complaint(signature + png_chunk("CgBI", std::string("\x50\0\x20\6", 4)) + rest),
+               ContainsSubstring("Apple's variant"));
+    CHECK_THAT(complaint(signature + png_chunk("tEXt", "comment") + rest), EndsWith("no IHDR at its start"));
     CHECK_THROWS_MATCHES(gpulab::read_png("/nonexistent/x.png"), gpulab::UsageError,
                          MessageMatches(ContainsSubstring("cannot read /nonexistent/x.png: No such file")));
     CHECK_THROWS_AS(gpulab::read_png(fs::temp_directory_path().string()), gpulab::UsageError);

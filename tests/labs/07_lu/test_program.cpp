@@ -156,6 +156,15 @@ TEST_CASE("the matrix of a file is factorised by every variant, and one without 
     CHECK(program.refusal_fault("--variant cpu_blocked --matrix " + file.path()) == ""); // asked for by name: an error
 }
 
+TEST_CASE("a file's numbers stay what they are, however much they differ in size", "[program]") {
+    const System s(header + "2 2\n1e200\n0\n0\n1e-200\n", header + "2 1\n2e200\n3e-200\n");
+    for (const auto& v : program.results("--repeat 1 --backend cpu --matrix " + s.matrix.path())["variants"])
+        CHECK(v["status"] == "passed");
+    const ScratchFile solution;
+    CHECK(program(s.options() + " --backend cpu --solution " + solution.path()).exit_code == 0);
+    CHECK(lu::read_dense(solution.path()).values == std::vector<double>{2, 3});
+}
+
 TEST_CASE("the program solves a user's system and says how good the solution is", "[program]") {
     const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
     const ScratchFile solution;

@@ -140,6 +140,90 @@ TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
     check_tolerance<double>();
 }
 
+namespace {
+/// A scene of sources in one cell, with the times and amplitudes of the given ones.
+Scene in_one_cell(const std::vector<double>& amplitudes, std::size_t steps) {
+    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 20, 12, steps);
+    Source source;
+    source.x0 = source.y0 = 9;
+    source.x1 = source.y1 = 10;
+    source.hard = false;
+    source.waveform.kind = Waveform::Kind::sine;
+    source.waveform.frequency = 1e9;
+    source.waveform.phase = 1.5;
+    for (const double amplitude : amplitudes) {
+        source.waveform.amplitude = amplitude;
+        scene.sources.push_back(source);
+    }
+    return scene;
+}
+template <class T> void check_sources_in_one_cell(const std::vector<double>& amplitudes, std::size_t steps) {
+    const auto result = [](const Problem<T>& p) {
+        Output<T> out = make_output(p);
+        Stopwatch once;
+        cpu_scene<T>(p, out, once);
+        return out;
+    };
+    for (const Component component : {Component::z, Component::x}) {
+        Scene scene = in_one_cell(amplitudes, steps);
+        for (Source& source : scene.sources) source.component = component;
+        const auto p = make_problem<T>(scene);
+        const Reference<T> right = reference(scene, p);
+        CHECK(compare(p, right, result(p)).message == "");
+        const Reference<T> others = as_reference(p, result(p)); // where another variant gives the right answer
+        CHECK((others.u_scale >= right.u_scale && others.edge_scale >= right.edge_scale));
+        scene.sources[1].waveform.amplitude *= 2;
+        CHECK(!compare(p, right, result(make_problem<T>(scene))).passed);
+    }
+}
+} // namespace
+
+TEST_CASE("sources that cancel each other, or are many, are judged by what they add, not by what is left", "[cpu]") {
+    check_sources_in_one_cell<double>({1, -1}, 10);
+    check_sources_in_one_cell<double>({100, 1, -100}, 1);
+    check_sources_in_one_cell<float>(std::vector(1024, 1.0), 8);
+    // One source has the scale of the field.
+    const Scene scene = in_one_cell({1}, 1);
+    const auto one = reference(scene, make_problem<double>(scene));
+    CHECK(one.u_scale == std::abs(one.out.field.u[9 * make_problem<double>(scene).pitch() + 9]));
+}
+
+TEST_CASE("a column drives with its number k in step k, whatever it drives", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm})
+        for (const Component component : {Component::z, Component::x, Component::y})
+            for (const bool hard : {false, true}) {
+                Scene scene = fdtd::testing::scene_of(Kind::plain, mode, 9, 8, 4);
+                Source source;
+                source.component = component;
+                source.hard = hard;
+                source.x0 = source.y0 = 4;
+                source.x1 = source.y1 = 5;
+                source.waveform.kind = Waveform::Kind::column;
+                source.waveform.numbers = {10, 20, 30};
+                scene.sources = {source};
+                scene.left.kind = Side::Kind::driven;
+                scene.left.waveform = source.waveform;
+                const auto p = make_problem<double>(scene);
+                std::vector<double> driven, four = {10, 20, 30, 0};
+                for (const double value : p.values) driven.push_back(std::abs(value)); // the side's come first
+                CHECK(std::vector(driven.begin(), driven.begin() + 4) == four);
+                CHECK(std::vector(driven.begin() + 4, driven.end()) == four);
+                CHECK(compare(p, reference(scene, p), computed(p)).message == "");
+            }
+}
+
+TEST_CASE("what a scene makes of its numbers is refused where the type cannot hold it") {
+    Scene scene = in_one_cell({1e30}, 3);
+    scene.sources[0].strength = {1e30};
+    CHECK(gpulab::testing::message_of<gpulab::UsageError>([&] { make_problem<float>(scene); }) ==
+          "sources[0]: gives numbers beyond 3.4e+38, the most that type float holds");
+    CHECK_NOTHROW(make_problem<double>(scene));
+    scene.sources.clear();
+    scene.initial = {{.kind = Initial::Kind::gaussian, .amplitude = 1e39, .x = 4, .y = 4}};
+    CHECK(
+        gpulab::testing::message_of<gpulab::UsageError>([&] { make_problem<float>(scene); }).starts_with("initial: "));
+}
+
 TEST_CASE("the time of all steps follows from that of the steps that were timed") {
     Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 100, 100, 10);
     CHECK(sequential_ms<double>(scene, quarter_per_step) == 2.5);

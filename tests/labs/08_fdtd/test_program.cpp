@@ -19,6 +19,7 @@
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/contract.hpp"
 #include "levels/levels.hpp"
+#include "result_files.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 
@@ -242,6 +243,46 @@ TEST_CASE("pictures, fields and probes are written", "[program]") {
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
     CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
           2);
+}
+
+TEST_CASE("a field that a type or a file cannot hold is one line, and no file says inf", "[program]") {
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("big.json"))
+        .write(R"({"nx": 20, "ny": 16, "dx": 1e9, "steps": 20, "sources": [{"field": "Ex", "at": [9, 7], "waveform":
+                   {"type": "sine", "frequency": 0, "phase": 1.5, "amplitude": 1e30}}]})");
+    const std::string command = "--backend cpu --repeat 1 --scene " + folder.path("big.json ");
+    CHECK(program(command).exit_code == 0);
+    const auto in_float = program(command + "--type float");
+    CHECK(in_float.exit_code == 2);
+    CHECK(in_float.err == "fdtd: the field (reference) has numbers beyond 3.4e+38, the most that type float holds\n");
+    for (const std::string option : {"--field", "--vtk"}) {
+        const auto run = program(command + option + " " + folder.path("out"));
+        CHECK(run.exit_code == 2);
+        CHECK(run.out.find("2 right, 0 wrong") != std::string::npos);
+        CHECK(run.err.starts_with("fdtd: the field of step "));
+        if (option == "--field") CHECK(!std::filesystem::exists(folder.path("out")));
+    }
+}
+
+TEST_CASE("many pictures and long runs are announced", "[program]") {
+    fdtd::Scene scene;
+    fdtd::ResultFiles files;
+    files.frames = "folder";
+    CHECK(fdtd::note_of_results(scene, files, 20'000) == "");
+    CHECK(fdtd::note_of_results(scene, files, 50'000)
+              .starts_with(
+                  "The files take 20 snapshots of 150 x 150 cells: about 100 s to compute")); // twice, for the scale
+    scene.frame_scale = 1;
+    scene.frame_every = 1;
+    CHECK(fdtd::note_of_results(scene, files, 50'000) == "");
+    scene.steps = 1'000'000;
+    CHECK(fdtd::note_of_results(scene, files, 7.2e6)
+              .starts_with("The files take 1000000 snapshots of 150 x 150 cells: about 2 hours to compute"));
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("s.json"))
+        .write(R"({"nx": 3, "ny": 3, "dx": 1, "steps": 1001, "frames": {"every": 1}})");
+    const auto run = program("--backend cpu --repeat 1 --scene " + folder.path("s.json --vtk ") + folder.path("vtk"));
+    CHECK(run.out.find("The files take 1001 snapshots") < run.out.find("1001 .vti files"));
 }
 
 TEST_CASE("pictures of a wrong field are written, and the exit code says that it is wrong", "[program]") {

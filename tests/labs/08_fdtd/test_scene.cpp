@@ -1,6 +1,7 @@
 // The reader of scenes: what it takes, and what it refuses with which words.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <numbers>
@@ -194,6 +195,14 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
               .starts_with("sources: 4097 sources"));
     CHECK(refusal(with(""), {.nx = 2}).starts_with("nx: 2 is not"));
     CHECK(refusal(with(R"("dt": 2e-11)"), {.nx = 40}).starts_with("dt: ")); // finer cells need shorter steps
+}
+
+TEST_CASE("a long list is read in a time that grows with its length, not with the square of it") {
+    std::string text = R"({"nx": 9, "ny": 9, "dx": 1, "probes": [{})";
+    for (int i = 1; i < 400'000; ++i) text += ",{}";
+    const std::clock_t before = std::clock(); // processor time, of which the square would take over a minute
+    CHECK(message_of([&] { parse_scene(text + "]}"); }) == "probes: 400000 probes; 4096 is the most");
+    CHECK((std::clock() - before) / CLOCKS_PER_SEC < 20);
 }
 
 TEST_CASE("the first row of a map is the top of the grid, its first column the left") {

@@ -7,8 +7,9 @@
 /// as a rule the lower one, and reading adds the other. Values may be `nan`, `inf` or Fortran's `1D+00`; those of an
 /// integer file may be written as `1.0`. Files may be compressed with gzip (`.mtx.gz`), and come through a pipe.
 /// Indices in a file count from 1. Comments (%) and blank lines may come anywhere after the banner, and the banner may
-/// be in upper or lower case. Entries at the same position are added up. Zeros in an `array` file are not stored; those
-/// in a `coordinate` file are, because they were written explicitly. Complex matrices are refused.
+/// be in upper or lower case, and have one % only. Entries at the same position are added up. Zeros in an `array` file
+/// are not stored; those in a `coordinate` file are, because they were written explicitly. Complex matrices are
+/// refused.
 #pragma once
 
 #include <cstddef>
