@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <system_error>
 
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
@@ -54,10 +53,6 @@ int fail(std::string_view program) noexcept {
         print_line(program, "not enough main memory for this problem");
     } catch (const std::bad_alloc&) {
         print_line(program, "not enough main memory for this problem");
-    } catch (const std::system_error& e) {
-        if (e.code() == std::errc::resource_unavailable_try_again) // only std::thread throws this
-            print_line(program, "cannot start a thread: the system allows no more (see ulimit -u)");
-        else print_line(program, e.what());
     } catch (const std::exception& e) {
         print_line(program, e.what());
     } catch (...) {

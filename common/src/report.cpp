@@ -88,7 +88,7 @@ struct Report::State {
         if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
     }
 
-    /// The files as they would be if the study ended now. If a disk is full, finish() says so.
+    /// The files as they would be if the run ended now. If a disk is full, finish() says so.
     void write_so_far() noexcept {
         try {
             if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
@@ -334,7 +334,7 @@ const Result& Report::add(Result result, const Work& work) {
     }
     run.results.push_back(std::move(result));
     s.print(run.results.back());
-    if (s.is_study()) s.write_so_far();
+    if (s.is_study() || s.passed + s.failed > 0) s.write_so_far();
     return run.results.back();
 }
 

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <barrier>
 #include <catch2/catch_test_macros.hpp>
-#include <system_error>
 #include <vector>
 
+#include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
 
 #include <sys/resource.h>
@@ -42,7 +42,7 @@ TEST_CASE("where no thread can be started, parts are done one after the other, a
                 ++called;
                 all.arrive_and_wait();
             });
-        } catch (const std::system_error&) {
+        } catch (const gpulab::Unsupported&) {
             ::_exit(called == 15 ? 0 : 4);
         }
         ::_exit(1);

@@ -92,8 +92,8 @@ struct Surroundings {
     std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
 };
 
-/// Collects results, shows each in a table as it comes, and writes the files at the end. A study, which may take long,
-/// also writes them after each result: if it is interrupted, they hold all results so far.
+/// Collects results, shows each in a table as it comes, and writes the files after each: a run that is interrupted leaves
+/// all results so far.
 ///
 ///     Report report(options, {{"n", n}});
 ///     report.sequential({"cpu_sequential", time_of_the_reference});
