@@ -21,6 +21,17 @@ std::string unmet_need(const Needs& needs, const Device& device) {
     return "";
 }
 
+std::string why_unable(const std::exception& e, const Device& device) {
+    if (dynamic_cast<const Unsupported*>(&e)) return e.what();
+    // Rungs take groups of up to 256 work-items for granted. Where a device has them, a group that it refuses is a
+    // fault.
+    const std::string message = message_of(e);
+    const bool refused =
+        message.ends_with("CL_INVALID_WORK_GROUP_SIZE") || message.ends_with("CL_INVALID_WORK_ITEM_SIZE");
+    if (!refused || device.max_group == 0 || device.max_group >= 256) return "";
+    return fmt::format("needs larger groups: {} takes at most {} work-items", device.name, device.max_group);
+}
+
 std::string why_unsolved(std::string_view variant) {
     const char* const list = std::getenv("GPULAB_UNSOLVED");
     std::istringstream words(list ? list : "");
@@ -79,7 +90,7 @@ std::string lack_of_memory(std::span<const Device> devices, double host_memory_b
     for (const Device& device : devices) {
         const auto memory = static_cast<double>(device.memory_bytes);
         const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
-        if (needed > memory)
+        if (memory > 0 && needed > memory)
             return fmt::format("{} needs {:.1f} GiB on {} ({}), which has {:.1f} GiB", what, needed / gib, device.id(),
                                device.name, memory / gib);
     }

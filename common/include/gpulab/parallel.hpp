@@ -22,7 +22,7 @@ public:
 
     /// Starts a thread that calls work(), which does not throw. @throws Unsupported when the system has no more threads
     void start(std::function<void()> work);
-    void join(); ///< waits for all threads
+    void join();                                          ///< waits for all threads
     std::size_t count() const { return threads_.size(); } ///< started, and not joined yet
 
 private:
@@ -45,8 +45,8 @@ template <class Body> void for_parts(unsigned parts, const Body& body) {
     detail::call_for_parts(parts, call, &body);
 }
 
-/// Calls body(thread) for thread = 0 ... threads - 1, all at the same time, and waits: they may wait for each other. None
-/// begins before all have been started.
+/// Calls body(thread) for thread = 0 ... threads - 1, all at the same time, and waits: they may wait for each other.
+/// None begins before all have been started.
 /// @throws Unsupported when the system has no more threads: then no body has been called. Else the exception of the
 ///         first thread that threw
 void in_team(int threads, const std::function<void(int thread)>& body);

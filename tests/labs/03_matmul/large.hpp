@@ -10,10 +10,10 @@
 #include <string>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab_testing/large.hpp"
 #include "matmul.hpp"
 
