@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <new>
 #include <sstream>
 
 namespace gpulab {
@@ -23,6 +24,7 @@ std::string unmet_need(const Needs& needs, const Device& device) {
 
 std::string why_unable(const std::exception& e, const Device& device) {
     if (dynamic_cast<const Unsupported*>(&e)) return e.what();
+    if (dynamic_cast<const std::bad_alloc*>(&e)) return "not enough main memory";
     // Rungs take groups of up to 256 work-items for granted. Where a device has them, a group that it refuses is a
     // fault.
     const std::string message = message_of(e);

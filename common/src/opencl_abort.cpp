@@ -1,12 +1,16 @@
 // OpenCL libraries that end the program. Some call abort() where an error is due: PoCL without /sys, or without memory.
-// A process survives that from outside only. So it starts once more and leaves out the platform, which costs nothing
-// where nothing fails. To try all platforms in a child first would take as long again as to find them: PoCL takes 50
-// ms, a GPU 0.2 s.
+// What a library has left behind then is of no use. So the program starts once more and leaves out the platform, which
+// costs nothing where nothing fails. To try all platforms in a child first would take as long again as to find them:
+// PoCL takes 50 ms, a GPU 0.2 s.
+//
+// The libraries call the abort() below, because the program's functions come before those of libc. A handler of SIGABRT
+// would not do: LLVM, which PoCL compiles with, sets its own.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -20,7 +24,7 @@ namespace {
 
 constexpr const char* variable = "GPULAB_OPENCL_ABORTED"; // "PLATFORM: WHAT;PLATFORM: WHAT", of the starts before
 
-// For the signal handler, which allocates nothing.
+// For abort(), which allocates nothing.
 std::atomic<bool> at_work = false;
 char setting[1024], line[1024];
 char* const* arguments = nullptr;
@@ -31,8 +35,9 @@ std::string of_environment() {
     return value ? value : "";
 }
 
-extern "C" void start_again(int) {
-    if (!at_work) return; // then abort() ends the program
+/// Returns only if OpenCL is not at work, or the program cannot start again.
+void start_again() {
+    if (!at_work || !arguments) return;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -76,9 +81,22 @@ void survive_opencl(char* const* argv) {
     for (char** one = environ; *one; ++one)
         if (!std::string(*one).starts_with(variable)) environment.push_back(*one);
     environment.push_back(nullptr);
-    action.sa_handler = start_again;
-    action.sa_flags = SA_RESETHAND;
-    sigaction(SIGABRT, &action, nullptr);
 }
 
 } // namespace gpulab::detail
+
+extern "C" {
+
+void abort() noexcept {
+    gpulab::detail::start_again();
+    reinterpret_cast<void (*)()>(dlsym(RTLD_NEXT, "abort"))();
+    __builtin_unreachable();
+}
+
+/// What assert() calls.
+void __assert_fail(const char* what, const char* file, unsigned number, const char* function) noexcept {
+    std::fprintf(stderr, "%s:%u: %s: '%s' does not hold\n", file, number, function, what);
+    abort();
+}
+
+} // extern "C"

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "backends.hpp"
@@ -94,6 +95,15 @@ void check_pocl_cache() {
         throw Error(fmt::format("PoCL cannot write compiled kernels to its cache, {}: {} (POCL_CACHE_DIR names another "
                                 "folder)",
                                 folder, why));
+}
+
+/// Why the stack is too small for PoCL, or "". A kernel of the labs runs in 384 KiB, and ends the program in 256
+/// (PoCL 3.1).
+std::string small_stack() {
+    constexpr rlim_t least = 384 << 10;
+    rlimit stack{};
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= least) return "";
+    return fmt::format("PoCL needs a stack of {} KiB, and it has {} (ulimit -s)", least >> 10, stack.rlim_cur >> 10);
 }
 
 /// Gives PoCL a cache that no other program of ours uses at the same time: it reads kernels that another process has
@@ -195,7 +205,13 @@ Found find_opencl_devices() {
     for (const cl::Platform& platform : platforms) {
         const std::string name = trimmed(info_of<CL_PLATFORM_NAME>(platform));
         if (left_out(name)) continue;
-        if (name == pocl) take_pocl_cache();
+        if (name == pocl) {
+            if (const std::string small = small_stack(); !small.empty()) {
+                found.why_none = small;
+                continue;
+            }
+            take_pocl_cache();
+        }
         opencl_works(name, searching);
         std::vector<cl::Device> here;
         try {

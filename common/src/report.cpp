@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -90,6 +91,8 @@ struct Report::State {
     Ceilings ceilings(const Result& r, Arithmetic arithmetic) const {
         try {
             return surroundings.ceilings(r.device, arithmetic);
+        } catch (const std::bad_alloc&) {
+            return {}; // they take more memory than a small problem
         } catch (const std::exception&) {
             if (r.status != Result::Status::skipped) throw;
             return {};

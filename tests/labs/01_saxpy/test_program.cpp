@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,10 @@
 #include <vector>
 
 #if !defined(_WIN32)
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 #include "checks.hpp"
@@ -204,6 +208,34 @@ TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]
 }
 
 #if !defined(_WIN32)
+TEST_CASE("programs that run at the same time have caches of PoCL of their own", "[program]") {
+    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
+        SKIP("needs PoCL");
+    const gpulab::testing::ScratchFolder folder;
+    const gpulab::testing::Environment set("POCL_CACHE_DIR", folder.path(""));
+    const auto run = [&] { program.done("--n 1000 --repeat 1 --variant opencl_one_item"); };
+    run();
+    CHECK_FALSE(folder.has("2"));
+    const int first = ::open(folder.path("").c_str(), O_RDONLY | O_CLOEXEC); // as a program that runs has it
+    REQUIRE(::flock(first, LOCK_EX | LOCK_NB) == 0);
+    run();
+    ::close(first);
+    CHECK_FALSE(std::filesystem::is_empty(folder.path("2")));
+}
+
+TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
+    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
+        SKIP("needs PoCL");
+    const gpulab::testing::ScratchFile json;
+    const std::string command =
+        std::string("ulimit -s 256; ") + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null";
+    CHECK(std::system(command.c_str()) == 0);
+    for (const auto& v : json.json()["variants"]) {
+        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+        if (v["backend"] == "opencl") CHECK(v["reason"] == "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
+    }
+}
+
 TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept",
           "[program][thorough]") {
     const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
