@@ -657,7 +657,7 @@ TEST_CASE("when one of the two files cannot be written in the end, that is an er
     CHECK_THROWS_AS(reported({"--json", json.path(), "--csv", folder.path() + "/x.csv"}, {},
                              [&](Report& report) {
                                  report.add(ran("cpu_right", cpu), work);
-                                 fs::remove(folder.path());
+                                 fs::remove_all(folder.path());
                              }),
                     gpulab::Error);
     CHECK(json.json()["variants"].size() == 1);
