@@ -144,11 +144,18 @@ double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
 namespace detail {
 Found find_opencl_devices() { return {{}, "built without OpenCL (no OpenCL library was found)"}; }
 void use_opencl_device(const Device&) { throw Error("built without OpenCL"); }
-bool aborted_in_a_rung() { return false; }
-void survive_opencl(char* const*) {}
-void opencl_rests() {}
 double measure_opencl_copy(const Device&) { return 0; }
 double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
+} // namespace detail
+#endif
+
+#if !defined(GPULAB_WITH_OPENCL) || !defined(__linux__) // elsewhere a library that aborts ends the program
+namespace detail {
+std::vector<Aborted> aborted_opencl() { return {}; }
+bool aborted_in_a_rung() { return false; }
+void survive_opencl(char* const*) {}
+void opencl_works(const std::string&, const std::string&) {}
+void opencl_rests() {}
 } // namespace detail
 #endif
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "backends.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
 #endif
@@ -36,6 +37,7 @@ std::string message_of(const std::exception& e) {
 }
 
 int fail(std::string_view program) noexcept {
+    detail::opencl_rests();
     try {
         throw;
     } catch (const WrongResult& e) {

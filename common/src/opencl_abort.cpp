@@ -93,10 +93,12 @@ void abort() noexcept {
     __builtin_unreachable();
 }
 
+#if defined(__GLIBC__)
 /// What assert() calls.
 void __assert_fail(const char* what, const char* file, unsigned number, const char* function) noexcept {
     std::fprintf(stderr, "%s:%u: %s: '%s' does not hold\n", file, number, function, what);
     abort();
 }
+#endif
 
 } // extern "C"
