@@ -24,13 +24,15 @@ std::string unmet_need(const Needs& needs, const Device& device) {
 
 std::string why_unable(const std::exception& e, const Device& device) {
     if (dynamic_cast<const Unsupported*>(&e)) return e.what();
-    if (dynamic_cast<const std::bad_alloc*>(&e)) return "not enough main memory";
+    const std::string message = message_of(e);
+    const auto is = [&](const char* code) { return message.ends_with(code); };
+    if (dynamic_cast<const std::bad_alloc*>(&e) || is("CL_OUT_OF_HOST_MEMORY") ||
+        is("CL_MEM_OBJECT_ALLOCATION_FAILURE"))
+        return "not enough memory: " + message;
     // Rungs take groups of up to 256 work-items for granted. Where a device has them, a group that it refuses is a
     // fault.
-    const std::string message = message_of(e);
-    const bool refused =
-        message.ends_with("CL_INVALID_WORK_GROUP_SIZE") || message.ends_with("CL_INVALID_WORK_ITEM_SIZE");
-    if (!refused || device.max_group == 0 || device.max_group >= 256) return "";
+    if (!(is("CL_INVALID_WORK_GROUP_SIZE") || is("CL_INVALID_WORK_ITEM_SIZE"))) return "";
+    if (device.max_group == 0 || device.max_group >= 256) return "";
     return fmt::format("needs larger groups: {} takes at most {} work-items", device.name, device.max_group);
 }
 

@@ -110,7 +110,7 @@ std::string small_stack() {
 /// not finished writing (pocl issue 1480). The folder stays locked until this process ends. The first is the usual one,
 /// so that a program finds the kernels of the run before.
 void take_pocl_cache() {
-    const std::string usual = pocl_cache();
+    const std::string usual = std::filesystem::absolute(pocl_cache()).string(); // PoCL takes no other path
     for (int number = 1; number < 1000; ++number) {
         const std::string folder = number == 1 ? usual : fmt::format("{}/{}", usual, number);
         std::error_code failed;
@@ -118,7 +118,7 @@ void take_pocl_cache() {
         const int opened = open(folder.c_str(), O_RDONLY | O_CLOEXEC);
         if (opened < 0) return; // check_pocl_cache() says why
         if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
-            if (number > 1) setenv("POCL_CACHE_DIR", folder.c_str(), 1);
+            if (folder != pocl_cache()) setenv("POCL_CACHE_DIR", folder.c_str(), 1);
             return;
         }
         close(opened);

@@ -103,6 +103,10 @@ TEST_CASE("a group that the device refuses is no fault of the variant where the 
     CHECK(why(gpulab::Error("f failed: CL_INVALID_WORK_ITEM_SIZE"), 1).starts_with("needs larger groups"));
     for (const int most : {0, 256, 1024}) CHECK(why(refused, most) == ""); // unknown, or large enough for all rungs
     CHECK(why(other, 64) == "");
+    CHECK(why(std::bad_alloc(), 1024).starts_with("not enough memory: "));
+    CHECK(why(gpulab::Error("f failed: CL_OUT_OF_HOST_MEMORY"), 1024) ==
+          "not enough memory: f failed: CL_OUT_OF_HOST_MEMORY");
+    CHECK(why(gpulab::Error("f failed: CL_OUT_OF_RESOURCES"), 1024) == ""); // a kernel may have reached outside
     CHECK(why(gpulab::Unsupported("too large"), 1024) == "too large");
 }
 

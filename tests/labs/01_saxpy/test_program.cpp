@@ -223,6 +223,9 @@ TEST_CASE("programs that run at the same time have caches of PoCL of their own",
     run();
     ::close(first);
     CHECK_FALSE(std::filesystem::is_empty(folder.path("2")));
+    const gpulab::testing::Environment relative("POCL_CACHE_DIR", "here");
+    program.in(folder).done("--n 1000 --repeat 1 --variant opencl_one_item");
+    CHECK(folder.has("here"));
 }
 
 TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
