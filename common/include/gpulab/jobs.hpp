@@ -39,7 +39,7 @@ std::string unmet_need(const Needs& needs, const Device& device);
 std::string unmet_need(const Needs& needs, std::span<const Device> devices);
 
 /// Why an exception that ended a variant is no fault of it: a device with smaller groups than it takes, no more
-/// threads, or what it says itself (Unsupported). Empty when it is.
+/// threads or memory, or what it says itself (Unsupported). Empty when it is.
 std::string why_unable(const std::exception& e, const Device& device);
 
 /// Why a variant cannot run because it is an exercise that nobody has begun; empty when it is none. The environment

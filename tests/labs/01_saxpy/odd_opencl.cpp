@@ -3,6 +3,8 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#undef NDEBUG
+#include <cassert>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
@@ -41,7 +43,7 @@ cl_context clCreateContext(const cl_context_properties* properties, cl_uint coun
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
                               const size_t* global, const size_t* local, cl_uint count, const cl_event* before,
                               cl_event* done) {
-    if (odd("kernel")) std::abort();
+    assert(!odd("kernel"));
     return USUAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count, before, done);
 }
 
