@@ -132,9 +132,11 @@ void check_growth(const LabProgram& lab) {
 void check_small_groups(const LabProgram& lab) {
     if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
     const Environment small("POCL_MAX_WORK_GROUP_SIZE", "16");
-    for (const Operation& op : lab.operations) {
-        INFO(op.arguments);
-        const auto run = lab.program.results(op.arguments + " --backend opencl");
+    std::vector<std::string> commands = {lab.smallest};
+    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
+    for (const std::string& command : commands) {
+        INFO(command);
+        const auto run = lab.program.results(command + " --backend opencl");
         CHECK_FALSE(run["variants"].empty());
         for (const auto& v : run["variants"]) {
             INFO(v.dump());
