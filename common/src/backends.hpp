@@ -43,6 +43,27 @@ void ask_driver(GpuState& state);
 
 Found find_opencl_devices();
 void use_opencl_device(const Device& device);
+
+/// A platform whose library ended an earlier start of this run by abort(), and what it was doing.
+struct Aborted {
+    std::string platform, what;
+};
+inline constexpr const char* searching = "the search for devices"; ///< what is no rung
+std::vector<Aborted> aborted_opencl();
+bool aborted_in_a_rung(); ///< and not in the search for devices
+/// From now on, an abort() while OpenCL works starts the program again without that platform. @param argv of main
+void survive_opencl(char* const* argv);
+void opencl_works(const std::string& platform, const std::string& what); ///< until opencl_rests()
+void opencl_rests();
+extern std::string now_doing; ///< for messages: the rung that runs
+
+/// What the control group of this process, a container or a job, leaves it of the machine; 0: all.
+struct Share {
+    double cores = 0;
+    std::uint64_t memory_bytes = 0;
+};
+Share share_of_machine(const std::string& root = ""); ///< @param root what /proc and /sys are below; a test has others
+
 double measure_opencl_copy(const Device& device);
 double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
 

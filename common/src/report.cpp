@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "backends.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/metrics.hpp"
@@ -59,6 +61,7 @@ struct Report::State {
     std::map<std::string, GpuState> before; // the first result, by id
     int passed = 0, failed = 0, skipped = 0;
     double best_percent = 0;
+    std::map<std::string, double> best_ms; // of each device
 
     // What has been shown.
     std::vector<NamedColumn> columns;
@@ -115,12 +118,31 @@ struct Report::State {
         fmt::print("{}", wrapped(text, surroundings.terminal.columns, first_indent, indent));
     }
 
+    /// Those of the result's device; none of a device on which nothing runs.
+    Ceilings ceilings(const Result& r, Arithmetic arithmetic) const {
+        try {
+            return surroundings.ceilings(r.device, arithmetic);
+        } catch (const std::bad_alloc&) {
+            return {}; // they take more memory than a small problem
+        } catch (const std::exception&) {
+            if (r.status != Result::Status::skipped) throw;
+            return {};
+        }
+    }
+
+    /// Keeps the note of a result that is much slower than others on its device.
+    void note_slow(Result& r) {
+        double& best = best_ms[r.device.id()];
+        if (is_study() || best == 0 || r.kernel.median < 4 * best) r.note.clear();
+        if (r.kernel.median > 0 && (best == 0 || r.kernel.median < best)) best = r.kernel.median;
+    }
+
     void write_files() {
         if (json) json.write(json_text(options, runs, devices, surroundings.date));
         if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
     }
 
-    /// The files as they would be if the study ended now. If a disk is full, finish() says so.
+    /// The files as they would be if the run ended now. If a disk is full, finish() says so.
     void write_so_far() noexcept {
         try {
             if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
@@ -344,7 +366,10 @@ void Report::sequential(Sequential reference) { state_->runs.back().sequential =
 
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
 
-void Report::doing(std::string_view what) { state_->show_progress(std::string(what)); }
+void Report::doing(std::string_view what) {
+    detail::now_doing = what;
+    state_->show_progress(detail::now_doing);
+}
 
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;
@@ -352,7 +377,7 @@ const Result& Report::add(Result result, const Work& work) {
     ReportedRun& run = s.runs.back();
     result.work = work;
     if (result.has_device) {
-        const Ceilings c = s.surroundings.ceilings(result.device, work.arithmetic);
+        const Ceilings c = s.ceilings(result, work.arithmetic);
         s.note_device(result.device, c);
         if (result.status != Result::Status::skipped && result.kernel.median > 0 && result.percent == 0)
             result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) /
@@ -367,14 +392,16 @@ const Result& Report::add(Result result, const Work& work) {
     case Result::Status::failed: ++s.failed; break;
     case Result::Status::skipped: ++s.skipped; break;
     }
+    s.note_slow(result);
     run.results.push_back(std::move(result));
     s.print(run.results.back());
-    if (s.is_study()) s.write_so_far();
+    if (s.is_study() || s.passed + s.failed > 0) s.write_so_far();
     return run.results.back();
 }
 
 int Report::finish() {
     State& s = *state_;
+    detail::opencl_rests();
     s.clear_progress();
     if (s.is_study() && !s.printed && s.passed + s.failed + s.skipped == 0 && s.options.recorded().empty())
         throw UsageError(fmt::format("--study {}: it has none of the chosen variants", s.options.study()));
@@ -394,7 +421,8 @@ int Report::finish() {
     s.finished = true;
     s.write_files();
     flush_stdout();
-    return s.failed > 0 ? exit_wrong_result : exit_success;
+    if (s.failed > 0) return exit_wrong_result;
+    return detail::aborted_in_a_rung() ? exit_failure : exit_success;
 }
 
 } // namespace gpulab

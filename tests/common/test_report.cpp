@@ -156,6 +156,41 @@ TEST_CASE("an error keeps the results that there are by then, right or wrong") {
     if (result) CHECK(text.find(right ? "\"passed\"" : "\"failed\"") != std::string::npos);
 }
 
+TEST_CASE("a result says why it is slow where another one on its device took a quarter of the time, in a single run") {
+    const auto row = [](const Device& first, double ms) {
+        return reported({}, {},
+                        [&](Report& report) {
+                            Result slow = ran("opencl_slow", pocl);
+                            slow.kernel.median = ms;
+                            slow.note = "strides";
+                            report.add(ran("opencl_fast", first), work); // 2 ms
+                            report.add(slow, work);
+                        })
+            .out;
+    };
+    CHECK(row(pocl, 8).find("right\n      strides\n") != std::string::npos);
+    CHECK(row(pocl, 7.9).find("strides") == std::string::npos);
+    CHECK(row(cpu, 8).find("strides") == std::string::npos);
+}
+
+TEST_CASE("a device that cannot be used has no ceilings, and costs no other results") {
+    Surroundings broken = known();
+    broken.ceilings = [](const Device& device, Arithmetic) -> gpulab::Ceilings {
+        if (device.backend == Backend::opencl) throw gpulab::Error("no context");
+        return {.copy_gb_s = 10};
+    };
+    const auto out = reported(
+                         {}, {},
+                         [&](Report& report) {
+                             report.add(skipped_on(pocl, "opencl_one", "no context"), work);
+                             report.add(ran("cuda_one", gpu), work);
+                             CHECK_THROWS_AS(report.add(ran("opencl_two", pocl), work), gpulab::Error);
+                         },
+                         broken)
+                         .out;
+    CHECK(out.find("1 right, 0 wrong, 1 skipped") != std::string::npos);
+}
+
 TEST_CASE("a result of the sequential variant becomes the one that speed-ups refer to") {
     const ScratchFile json;
     reported({"--json", json.path()}, {{"n", 10}}, [](Report& report) {
@@ -408,7 +443,7 @@ TEST_CASE("a study without a result is an error, and writes no file; one that sa
     });
 }
 
-TEST_CASE("a study that is interrupted has left complete files with all results so far, a single run none") {
+TEST_CASE("a run that is interrupted has left complete files with all results so far") {
     const ScratchFile json, csv, single;
     json.write("of an earlier run");
     const TestOptions options({"--study", "sizes", "--json", json.path(), "--csv", csv.path()});
@@ -434,8 +469,13 @@ TEST_CASE("a study that is interrupted has left complete files with all results 
     CHECK(rows_of_csv() == 3);
 
     const TestOptions one_run({"--json", single.path()});
-    (void)printed_by([&] { Report(one_run, {}, known()).add(ran("cpu_right", cpu), {}); });
-    CHECK_FALSE(fs::exists(single.path()));
+    (void)printed_by([&] {
+        Report report(one_run, {}, known());
+        report.add(skipped("cuda_one", "no driver"), {});
+        CHECK_FALSE(fs::exists(single.path())); // nothing was measured yet
+        report.add(ran("cpu_right", cpu), {});
+        CHECK(single.json()["variants"][1]["name"] == "cpu_right");
+    });
 }
 
 TEST_CASE("the files say what a judge of a GPU's times asks for, and the end says what has lengthened them") {
@@ -660,7 +700,7 @@ TEST_CASE("when one of the two files cannot be written in the end, that is an er
     CHECK_THROWS_AS(reported({"--json", json.path(), "--csv", folder.path() + "/x.csv"}, {},
                              [&](Report& report) {
                                  report.add(ran("cpu_right", cpu), work);
-                                 fs::remove(folder.path());
+                                 fs::remove_all(folder.path());
                              }),
                     gpulab::Error);
     CHECK(json.json()["variants"].size() == 1);
