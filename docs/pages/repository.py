@@ -111,7 +111,7 @@ class Repository:
 
     def prose(self):
         """The Markdown pages, as paths below the root."""
-        patterns = ("README.md", "CONTRIBUTING.md", "tools/README.md", "docs/*.md", "docs/lessons/*.md", "docs/results/*/README.md",
+        patterns = ("README.md", "CONTRIBUTING.md", "emulator/README.md", "tools/README.md", "docs/*.md", "docs/lessons/*.md", "docs/results/*/README.md",
                     "labs/*/README.md", "labs/*/MEASURED.md", "labs/*/PATH.md", "labs/*/*/README.md")
         found = [file.relative_to(self.root).as_posix() for pattern in patterns for file in sorted(self.root.glob(pattern))]
         return [path for path in found if not path.startswith("labs/") or self.lab_of(path)]

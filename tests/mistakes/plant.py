@@ -762,7 +762,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--mistakes", choices=("due", "all"), default=os.environ.get("GPULAB_MISTAKES", "due"),
                         help="all: also those that are not due (as does GPULAB_MISTAKES=all in the environment)")
     parser.add_argument("--seed", type=int, metavar="N", help="choose the same again of those that are not due")
-    parser.add_argument("--table", action="store_true", help="only write docs/emulator.md")
+    parser.add_argument("--table", action="store_true", help="only write docs/emulated.md")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
@@ -920,7 +920,7 @@ def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
 def main(words: list[str]) -> int:
     arguments = parsed(words)
     if arguments.table:
-        (ROOT / "docs/emulator.md").write_text(page(), encoding="utf-8")
+        (ROOT / "docs/emulated.md").write_text(page(), encoding="utf-8")
         return 0
     mistakes = chosen(arguments)
     kept = Kept(mistakes)
