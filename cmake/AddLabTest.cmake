@@ -155,7 +155,7 @@ endfunction()
 # forgives. With buffers of exactly the size asked for (no guard bands), so that it sees the first byte outside.
 # Any finding fails the test; with FINDS it passes only when oclgrind's log holds that text: for kernels with a known
 # mistake, such as "data race".
-find_program(GPULAB_OCLGRIND oclgrind)
+find_program(GPULAB_OCLGRIND oclgrind PATHS ${GPULAB_ROOT}/.oclgrind/bin)
 function(gpulab_oclgrind_test name target labels)
     cmake_parse_arguments(OG "" "CASES;FINDS" "" CASES "[.oclgrind]" ${ARGN})
     gpulab_tool_test("${name}" ${target} "${labels};oclgrind" oclgrind "${GPULAB_OCLGRIND}" "${OG_CASES}" "${OG_FINDS}" 100

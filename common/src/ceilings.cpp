@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
 
@@ -20,7 +21,7 @@ double ms_on_threads(int threads, const std::function<void(int)>& work) {
     // woken when the others have done half of the work.
     Clock::time_point begin;
     std::barrier start(threads, [&]() noexcept { begin = Clock::now(); });
-    in_team(threads, [&](int t) {
+    in_team(threads, start, [&](int t) {
         start.arrive_and_wait();
         work(t);
     });
@@ -94,12 +95,24 @@ double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t st
                                     : gflop_per_s_of<float>(threads, steps, round);
 }
 
+namespace {
+/// The rate of all threads, or of fewer where the system does not have as many.
+template <class Rate> double rate_of_threads(const Rate& rate) {
+    for (int threads = hardware_threads();; threads /= 2) try {
+            return rate(threads);
+        } catch (const Unsupported&) { // one thread is there
+        }
+}
+} // namespace
+
 double measure_cpu_copy(const Device&) {
-    return cpu_copy_gb_per_s(ms_on_threads, cpu_copy_bytes(host_memory_bytes()) / ceilings_divisor());
+    const std::size_t bytes = cpu_copy_bytes(host_memory_bytes()) / ceilings_divisor();
+    return rate_of_threads([&](int threads) { return cpu_copy_gb_per_s(ms_on_threads, bytes, threads); });
 }
 
 double measure_cpu_arithmetic(const Device&, Arithmetic kind) {
-    return cpu_gflop_per_s(kind, ms_on_threads, cpu_steps / static_cast<std::int64_t>(ceilings_divisor()));
+    const std::int64_t steps = cpu_steps / static_cast<std::int64_t>(ceilings_divisor());
+    return rate_of_threads([&](int threads) { return cpu_gflop_per_s(kind, ms_on_threads, steps, threads); });
 }
 
 const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {

@@ -1,5 +1,7 @@
 // The CUDA side of device.hpp and ceilings.hpp: finding devices, and what they reach with nothing else to do.
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -41,6 +43,10 @@ namespace detail {
 
 Found find_cuda_devices() {
     choose_cuda_runtime();
+#if !defined(_WIN32)
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID",
+           0); // as nvidia-smi, and so ./lab doctor, count them; else the fastest is 0
+#endif
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorInsufficientDriver) return {{}, "no NVIDIA driver, or one older than this CUDA runtime"};
@@ -72,6 +78,19 @@ Found find_cuda_devices() {
     }
     if (!found.devices.empty()) found.why_none.clear();
     return found;
+}
+
+void ask_cuda(const Device& device, GpuState& state) {
+    const auto text = [](int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); };
+    std::array<char, 32> pci{};
+    int driver = 0, runtime = 0;
+    CUDA_CHECK(cudaDeviceGetPCIBusId(pci.data(), pci.size(), device.index));
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+    for (const char c : std::string(pci.data())) state.pci += static_cast<char>(std::tolower(c));
+    state.cuda_driver = text(driver / 1000, driver % 1000 / 10);
+    state.cuda_runtime = text(runtime / 1000, runtime % 1000 / 10);
+    state.cuda_toolkit = text(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__);
 }
 
 void use_cuda_device(const Device& device) { CUDA_CHECK(cudaSetDevice(device.index)); }

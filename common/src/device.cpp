@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -16,6 +17,7 @@
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
 #else
+#include <sched.h>
 #include <unistd.h>
 #endif
 
@@ -87,10 +89,13 @@ namespace {
 thread_local std::vector<Device> in_use;
 } // namespace
 
+std::string detail::now_doing = "a kernel";
+
 void use(const Device& device) { use(std::span(&device, 1)); }
 
 void use(std::span<const Device> chosen) {
     const Device& first = chosen.front();
+    detail::opencl_rests();
     if (first.backend == Backend::cuda) detail::use_cuda_device(first);
     if (first.backend == Backend::opencl) detail::use_opencl_device(first);
     in_use = std::vector<Device>(chosen.begin(), chosen.end());
@@ -104,7 +109,16 @@ int hardware_threads() {
         if (threads < 1 || threads > 4096) throw UsageError("GPULAB_CPU_THREADS: 1 ... 4096 threads are possible");
         return static_cast<int>(threads);
     }
-    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    static const int cores = [] {
+        int here = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+#if defined(__linux__)
+        cpu_set_t set; // those that the scheduler gives this process
+        if (sched_getaffinity(0, sizeof set, &set) == 0) here = CPU_COUNT(&set);
+#endif
+        const double share = detail::share_of_machine().cores;
+        return share > 0 ? std::min(here, static_cast<int>(std::ceil(share))) : here;
+    }();
+    return cores;
 }
 
 std::uint64_t host_memory_bytes() {
@@ -113,7 +127,10 @@ std::uint64_t host_memory_bytes() {
     std::size_t length = sizeof(bytes);
     return sysctlbyname("hw.memsize", &bytes, &length, nullptr, 0) == 0 ? bytes : 0;
 #else
-    return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+    const auto whole =
+        static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+    static const std::uint64_t share = detail::share_of_machine().memory_bytes;
+    return share > 0 ? std::min(share, whole) : whole;
 #endif
 }
 
@@ -137,6 +154,7 @@ Found find_cuda_devices() { return {{}, "built without CUDA: " GPULAB_NO_CUDA}; 
 void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
 double measure_cuda_copy(const Device&) { return 0; }
 double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
+void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 } // namespace detail
 #endif
 
@@ -146,6 +164,16 @@ Found find_opencl_devices() { return {{}, "built without OpenCL (no OpenCL libra
 void use_opencl_device(const Device&) { throw Error("built without OpenCL"); }
 double measure_opencl_copy(const Device&) { return 0; }
 double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
+} // namespace detail
+#endif
+
+#if !defined(GPULAB_WITH_OPENCL) || !defined(__linux__) // elsewhere a library that aborts ends the program
+namespace detail {
+std::vector<Aborted> aborted_opencl() { return {}; }
+bool aborted_in_a_rung() { return false; }
+void survive_opencl(char* const*) {}
+void opencl_works(const std::string&, const std::string&) {}
+void opencl_rests() {}
 } // namespace detail
 #endif
 

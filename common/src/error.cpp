@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <system_error>
 
+#include "backends.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
 #endif
@@ -38,6 +38,7 @@ std::string message_of(const std::exception& e) {
 }
 
 int fail(std::string_view program) noexcept {
+    detail::opencl_rests();
     try {
         throw;
     } catch (const WrongResult& e) {
@@ -55,10 +56,6 @@ int fail(std::string_view program) noexcept {
         print_line(program, "not enough main memory for this problem");
     } catch (const std::bad_alloc&) {
         print_line(program, "not enough main memory for this problem");
-    } catch (const std::system_error& e) {
-        if (e.code() == std::errc::resource_unavailable_try_again) // only std::thread throws this
-            print_line(program, "cannot start a thread: the system allows no more (see ulimit -u)");
-        else print_line(program, e.what());
     } catch (const std::exception& e) {
         print_line(program, e.what());
     } catch (...) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <new>
 #include <sstream>
 
 namespace gpulab {
@@ -19,6 +20,20 @@ std::string unmet_need(const Needs& needs, const Device& device) {
     if (needs.cooperative_launch && !device.cooperative_launch)
         return fmt::format("needs cooperative launch, {} has none", device.name);
     return "";
+}
+
+std::string why_unable(const std::exception& e, const Device& device) {
+    if (dynamic_cast<const Unsupported*>(&e)) return e.what();
+    const std::string message = message_of(e);
+    const auto is = [&](const char* code) { return message.ends_with(code); };
+    if (dynamic_cast<const std::bad_alloc*>(&e) || is("CL_OUT_OF_HOST_MEMORY") ||
+        is("CL_MEM_OBJECT_ALLOCATION_FAILURE"))
+        return "not enough memory: " + message;
+    // Rungs take groups of up to 256 work-items for granted. Where a device has them, a group that it refuses is a
+    // fault.
+    if (!(is("CL_INVALID_WORK_GROUP_SIZE") || is("CL_INVALID_WORK_ITEM_SIZE"))) return "";
+    if (device.max_group == 0 || device.max_group >= 256) return "";
+    return fmt::format("needs larger groups: {} takes at most {} work-items", device.name, device.max_group);
 }
 
 std::string why_unsolved(std::string_view variant) {
@@ -79,7 +94,7 @@ std::string lack_of_memory(std::span<const Device> devices, double host_memory_b
     for (const Device& device : devices) {
         const auto memory = static_cast<double>(device.memory_bytes);
         const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
-        if (needed > memory)
+        if (memory > 0 && needed > memory)
             return fmt::format("{} needs {:.1f} GiB on {} ({}), which has {:.1f} GiB", what, needed / gib, device.id(),
                                device.name, memory / gib);
     }

@@ -55,8 +55,9 @@ void OpenClCopy::by_kernel(const cl::CommandQueue& queue, ClEvents& events) {
 }
 
 OpenClMultiplyAdds::OpenClMultiplyAdds(const Device& device, Arithmetic kind, int steps, bool keep)
-    : group_(device.is_cpu ? 16 : 256), items_(group_ * static_cast<std::size_t>(device.compute_units) * 16),
-      steps_(steps), sums((keep ? items_ : 1) * (kind == Arithmetic::fp64 ? sizeof(double) : sizeof(float))) {
+    : group_(std::min(device.is_cpu ? 16 : 256, device.max_group > 0 ? device.max_group : 256)),
+      items_(group_ * static_cast<std::size_t>(device.compute_units) * 16), steps_(steps),
+      sums((keep ? items_ : 1) * (kind == Arithmetic::fp64 ? sizeof(double) : sizeof(float))) {
     const cl_int store = keep;
     if (kind == Arithmetic::fp64) {
         kernel_ = opencl_kernel(multiply_adds_cl, "multiply_adds", "-DFP64 -DT=double -DT4=double4");
@@ -80,7 +81,8 @@ bool simulated(const Device& device) { return device.platform == "Oclgrind"; }
 std::size_t opencl_copy_bytes(const Device& device, std::size_t most) {
     if (simulated(device)) return 1 << 16;
     const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
-    return std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8}) / 16 * 16;
+    const std::uint64_t memory = device.memory_bytes > 0 ? device.memory_bytes : std::uint64_t{1} << 30;
+    return std::min({large, most, static_cast<std::size_t>(memory) / 8}) / 16 * 16;
 }
 
 int opencl_steps(const Device& device) { return simulated(device) ? 64 : device.is_cpu ? 20000 : 1024; }

@@ -1,6 +1,8 @@
 // The OpenCL side of device.hpp, and the helpers of gpulab/opencl/.
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -8,6 +10,9 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
@@ -60,6 +65,16 @@ std::string with_file(const std::string& message, const std::string& text) {
     return message.substr(0, at) + file + ":" + std::to_string(number) + ":" + message.substr(end + 1);
 }
 
+/// What a platform or device says of itself; "" or 0 where it answers with an error.
+template <auto name, class Object> auto info_of(const Object& object) {
+    try {
+        return object.template getInfo<name>();
+    } catch (const cl::Error&) {
+        return decltype(object.template getInfo<name>()){};
+    }
+}
+
+constexpr const char* unknown_platform = "unknown";              // while the loader opens the libraries of all
 constexpr std::string_view pocl = "Portable Computing Language"; // its platform
 
 /// The folder where PoCL keeps compiled kernels, and ends the program when it cannot write one.
@@ -68,8 +83,7 @@ std::string pocl_cache() {
         const char* const text = std::getenv(name);
         return std::string(text ? text : "");
     };
-    if (const std::string own = variable("POCL_CACHE_DIR"); !own.empty())
-        return std::filesystem::absolute(own).string();
+    if (const std::string own = variable("POCL_CACHE_DIR"); !own.empty()) return own;
     if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/pocl/kcache";
     return variable("HOME") + "/.cache/pocl/kcache";
 }
@@ -81,6 +95,34 @@ void check_pocl_cache() {
         throw Error(fmt::format("PoCL cannot write compiled kernels to its cache, {}: {} (POCL_CACHE_DIR names another "
                                 "folder)",
                                 folder, why));
+}
+
+/// Why the stack is too small for PoCL, or "". A kernel of the labs runs in 384 KiB, and ends the program in 256
+/// (PoCL 3.1).
+std::string small_stack() {
+    constexpr rlim_t least = 384 << 10;
+    rlimit stack{};
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= least) return "";
+    return fmt::format("PoCL needs a stack of {} KiB, and it has {} (ulimit -s)", least >> 10, stack.rlim_cur >> 10);
+}
+
+/// Gives PoCL a cache that no other program of ours uses at the same time: it reads kernels that another process has
+/// not finished writing (pocl issue 1480). The folder stays locked until this process ends. The first is the usual one,
+/// so that a program finds the kernels of the run before.
+void take_pocl_cache() {
+    const std::string usual = std::filesystem::absolute(pocl_cache()).string(); // PoCL takes no other path
+    for (int number = 1; number < 1000; ++number) {
+        const std::string folder = number == 1 ? usual : fmt::format("{}/{}", usual, number);
+        std::error_code failed;
+        std::filesystem::create_directories(folder, failed);
+        const int opened = open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+        if (opened < 0) return; // check_pocl_cache() says why
+        if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+            if (folder != pocl_cache()) setenv("POCL_CACHE_DIR", folder.c_str(), 1);
+            return;
+        }
+        close(opened);
+    }
 }
 
 /// Where the environment says that the platforms are: "OCL_ICD_VENDORS=/here".
@@ -140,9 +182,16 @@ std::function<void(const std::function<void()>&)> run_compiler = [](const std::f
 };
 
 Found find_opencl_devices() {
-    if (std::getenv("POCL_CACHE_DIR")) setenv("POCL_CACHE_DIR", pocl_cache().c_str(), 1); // PoCL makes ./c, but not c
     Found found;
     std::vector<cl::Platform> platforms;
+    const std::vector<Aborted> aborted = aborted_opencl();
+    const auto left_out = [&](const std::string& platform) {
+        return std::ranges::any_of(aborted, [&](const Aborted& one) { return one.platform == platform; });
+    };
+    if (!aborted.empty())
+        found.why_none = fmt::format("{} ended the program in {}", aborted.back().platform, aborted.back().what);
+    if (left_out(unknown_platform)) return found;
+    opencl_works(unknown_platform, searching);
     try {
         cl::Platform::get(&platforms);
     } catch (const cl::Error&) { // the loader answers "no platform" with an error
@@ -154,6 +203,16 @@ Found find_opencl_devices() {
                                : "no OpenCL platform where the environment says that they are: " + places};
     }
     for (const cl::Platform& platform : platforms) {
+        const std::string name = trimmed(info_of<CL_PLATFORM_NAME>(platform));
+        if (left_out(name)) continue;
+        if (name == pocl) {
+            if (const std::string small = small_stack(); !small.empty()) {
+                found.why_none = small;
+                continue;
+            }
+            take_pocl_cache();
+        }
+        opencl_works(name, searching);
         std::vector<cl::Device> here;
         try {
             platform.getDevices(CL_DEVICE_TYPE_ALL, &here);
@@ -163,18 +222,24 @@ Found find_opencl_devices() {
             Device device;
             device.backend = Backend::opencl;
             device.index = static_cast<int>(found.devices.size());
-            device.name = trimmed(handle.getInfo<CL_DEVICE_NAME>());
-            device.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
-            device.memory_bytes = handle.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
-            device.l2_bytes = handle.getInfo<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>();
-            device.compute_units = static_cast<int>(handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
-            device.fp64 = handle.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() != 0;
-            device.is_cpu = (handle.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
+            device.name = trimmed(info_of<CL_DEVICE_NAME>(handle));
+            device.platform = name;
+            device.l2_bytes = info_of<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>(handle);
+            device.compute_units = std::max(1, static_cast<int>(info_of<CL_DEVICE_MAX_COMPUTE_UNITS>(handle)));
+            device.fp64 = info_of<CL_DEVICE_DOUBLE_FP_CONFIG>(handle) != 0;
+            device.is_cpu = (info_of<CL_DEVICE_TYPE>(handle) & CL_DEVICE_TYPE_CPU) != 0;
+            device.memory_bytes = info_of<CL_DEVICE_GLOBAL_MEM_SIZE>(handle);
+            if (device.is_cpu) device.memory_bytes = std::min<std::uint64_t>(device.memory_bytes, host_memory_bytes());
+            std::vector<std::size_t> most = info_of<CL_DEVICE_MAX_WORK_ITEM_SIZES>(handle);
+            most.resize(2); // no group here has more dimensions
+            most.push_back(info_of<CL_DEVICE_MAX_WORK_GROUP_SIZE>(handle));
+            device.max_group = static_cast<int>(*std::ranges::min_element(most));
             found.devices.push_back(device);
             handles().push_back(handle);
         }
     }
-    if (found.devices.empty())
+    opencl_rests();
+    if (found.devices.empty() && found.why_none.empty())
         found.why_none = "OpenCL platforms without a device (PoCL has none where it cannot write its cache: see HOME, "
                          "POCL_CACHE_DIR)";
     return found;
@@ -184,9 +249,14 @@ void use_opencl_device(const Device& device) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     auto& slot = contexts()[device.index];
+    opencl_works(device.platform, now_doing);
     if (!slot) {
         if (device.platform == pocl) check_pocl_cache();
-        slot = std::make_unique<OpenClContext>(device);
+        try {
+            slot = std::make_unique<OpenClContext>(device);
+        } catch (const cl::Error& e) {
+            throw Unsupported(fmt::format("{} cannot be used: {}", device.name, message_of(e)));
+        }
     }
     current = slot.get();
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "backends.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/guard.hpp"
@@ -249,6 +250,7 @@ void Options::check_files() const {
 }
 
 bool Options::parse(int argc, const char* const* argv) {
+    detail::survive_opencl(const_cast<char* const*>(argv));
     check_values(argc, argv);
     check_environment();
     const auto hide = [&](const char* name) { app_->get_option(name)->group(""); }; // from --help

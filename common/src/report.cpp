@@ -4,9 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
+#include <map>
+#include <new>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "backends.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/metrics.hpp"
@@ -39,7 +43,7 @@ std::string today() {
 }
 
 Surroundings real_surroundings(const Options& options) {
-    Surroundings real{.terminal = terminal_of_stdout(), .date = today()};
+    Surroundings real{.terminal = terminal_of_stdout(), .date = today(), .gpu_state = gpu_state};
     if (options.study().empty()) return real; // only the rows of a study name devices: no need to look for any
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
         if (options.devices(backend).size() > 1) real.several_devices = true;
@@ -54,8 +58,10 @@ struct Report::State {
     Surroundings surroundings;
     std::deque<ReportedRun> runs;
     ReportedDevices devices;
+    std::map<std::string, GpuState> before; // the first result, by id
     int passed = 0, failed = 0, skipped = 0;
     double best_percent = 0;
+    std::map<std::string, double> best_ms; // of each device
 
     // What has been shown.
     std::vector<NamedColumn> columns;
@@ -74,13 +80,61 @@ struct Report::State {
 
     State(const Options& o, std::optional<Surroundings> made_up)
         : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
-          surroundings(made_up ? *made_up : real_surroundings(options)) {}
+          surroundings(made_up ? *made_up : real_surroundings(options)) {
+        if (surroundings.gpu_state)
+            for (const Device& gpu : options.devices(Backend::cuda))
+                if (!gpu.emulated) before[gpu.id()] = surroundings.gpu_state(gpu);
+    }
 
     bool is_study() const { return !options.study().empty(); }
+
+    void note_device(const Device& device, const Ceilings& ceilings) {
+        ReportedDevice& noted = devices[device.id()];
+        noted.device = device;
+        noted.ceilings = ceilings;
+        if (device.backend != Backend::cuda || device.emulated || !surroundings.gpu_state) return;
+        noted.after = surroundings.gpu_state(device);
+        noted.before = before.try_emplace(device.id(), *noted.after).first->second;
+        noted.others = std::max(noted.others, noted.after->processes - 1);
+    }
+
+    /// What else has lengthened times on GPUs.
+    void print_disturbances() const {
+        for (const auto& [id, device] : devices) {
+            const auto [by_power, by_heat] = slowed(device);
+            for (const auto& [ms, why] :
+                 {std::pair(by_power, "its power limit"), std::pair(by_heat, "its temperature")})
+                if (ms >= 1)
+                    print_wrapped(fmt::format("{}: {} has kept its clocks low for {:.0f} ms.", id, why, ms), 0, 0);
+            if (device.others > 0)
+                print_wrapped(fmt::format("{}: {} other process{} computed on it, so times may be too long.", id,
+                                          device.others, device.others == 1 ? "" : "es"),
+                              0, 0);
+        }
+    }
 
     /// Prints text, broken into lines that fit; the second and later ones are indented.
     void print_wrapped(const std::string& text, std::size_t first_indent = 0, std::size_t indent = 4) const {
         fmt::print("{}", wrapped(text, surroundings.terminal.columns, first_indent, indent));
+    }
+
+    /// Those of the result's device; none of a device on which nothing runs.
+    Ceilings ceilings(const Result& r, Arithmetic arithmetic) const {
+        try {
+            return surroundings.ceilings(r.device, arithmetic);
+        } catch (const std::bad_alloc&) {
+            return {}; // they take more memory than a small problem
+        } catch (const std::exception&) {
+            if (r.status != Result::Status::skipped) throw;
+            return {};
+        }
+    }
+
+    /// Keeps the note of a result that is much slower than others on its device.
+    void note_slow(Result& r) {
+        double& best = best_ms[r.device.id()];
+        if (is_study() || best == 0 || r.kernel.median < 4 * best) r.note.clear();
+        if (r.kernel.median > 0 && (best == 0 || r.kernel.median < best)) best = r.kernel.median;
     }
 
     void write_files() {
@@ -88,7 +142,7 @@ struct Report::State {
         if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
     }
 
-    /// The files as they would be if the study ended now. If a disk is full, finish() says so.
+    /// The files as they would be if the run ended now. If a disk is full, finish() says so.
     void write_so_far() noexcept {
         try {
             if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
@@ -136,14 +190,17 @@ struct Report::State {
 
     void print_device(const Result& r) {
         if (!r.has_device) stated[place_of(r)] = r.reason;
-        print_device(r, r.has_device ? devices.at(r.device.id()).second : Ceilings{});
+        const ReportedDevice device = r.has_device ? devices.at(r.device.id()) : ReportedDevice{};
+        print_device(r, device.ceilings, device.after ? device.after->pci : "");
     }
 
-    void print_device(const Result& r, const Ceilings& c) const {
+    /// @param pci its place on the bus, as ./lab doctor has it
+    void print_device(const Result& r, const Ceilings& c, const std::string& pci = "") const {
         std::string text = place_of(r) + "  ";
         if (r.has_device) {
             text += r.device.name;
             if (!r.device.platform.empty()) text += " (" + r.device.platform + ")";
+            if (!pci.empty()) text += " at " + pci;
             if (c.copy_gb_s > 0) text += fmt::format(": copies {:.1f} GB/s", c.copy_gb_s);
             if (c.fp32_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s float", c.fp32_gflop_s);
             if (c.fp64_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s double", c.fp64_gflop_s);
@@ -309,7 +366,10 @@ void Report::sequential(Sequential reference) { state_->runs.back().sequential =
 
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
 
-void Report::doing(std::string_view what) { state_->show_progress(std::string(what)); }
+void Report::doing(std::string_view what) {
+    detail::now_doing = what;
+    state_->show_progress(detail::now_doing);
+}
 
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;
@@ -317,8 +377,8 @@ const Result& Report::add(Result result, const Work& work) {
     ReportedRun& run = s.runs.back();
     result.work = work;
     if (result.has_device) {
-        const Ceilings c = s.surroundings.ceilings(result.device, work.arithmetic);
-        s.devices[result.device.id()] = {result.device, c};
+        const Ceilings c = s.ceilings(result, work.arithmetic);
+        s.note_device(result.device, c);
         if (result.status != Result::Status::skipped && result.kernel.median > 0 && result.percent == 0)
             result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) /
                              (static_cast<double>(result.devices) * result.kernel.median); // of all of them together
@@ -332,14 +392,16 @@ const Result& Report::add(Result result, const Work& work) {
     case Result::Status::failed: ++s.failed; break;
     case Result::Status::skipped: ++s.skipped; break;
     }
+    s.note_slow(result);
     run.results.push_back(std::move(result));
     s.print(run.results.back());
-    if (s.is_study()) s.write_so_far();
+    if (s.is_study() || s.passed + s.failed > 0) s.write_so_far();
     return run.results.back();
 }
 
 int Report::finish() {
     State& s = *state_;
+    detail::opencl_rests();
     s.clear_progress();
     if (s.is_study() && !s.printed && s.passed + s.failed + s.skipped == 0 && s.options.recorded().empty())
         throw UsageError(fmt::format("--study {}: it has none of the chosen variants", s.options.study()));
@@ -355,10 +417,12 @@ int Report::finish() {
             "Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
             "bound is taken from.",
             0, 0);
+    if (!s.quiet) s.print_disturbances();
     s.finished = true;
     s.write_files();
     flush_stdout();
-    return s.failed > 0 ? exit_wrong_result : exit_success;
+    if (s.failed > 0) return exit_wrong_result;
+    return detail::aborted_in_a_rung() ? exit_failure : exit_success;
 }
 
 } // namespace gpulab

@@ -22,17 +22,40 @@ bool is_judged(const Result& r) { return r.status != Result::Status::skipped; }
 bool has_run(const Result& r) { return is_judged(r) && r.kernel.repeats > 0; }
 bool is_timed(const Result& r) { return has_run(r) && !r.device.emulated; }
 
-Json json_of(const Device& device, const Ceilings& c) {
-    return {{"id", device.id()},
-            {"name", device.name},
-            {"backend", name_of(device.backend)},
-            {"platform", device.platform},
-            {"memory_bytes", device.memory_bytes},
-            {"compute_units", device.compute_units},
-            {"ceilings",
-             {{"copy_gb_per_s", or_null(c.copy_gb_s, c.copy_gb_s > 0)},
-              {"fp32_gflop_per_s", or_null(c.fp32_gflop_s, c.fp32_gflop_s > 0)},
-              {"fp64_gflop_per_s", or_null(c.fp64_gflop_s, c.fp64_gflop_s > 0)}}}};
+/// What a judge of a GPU's times asks for.
+void add_gpu(Json& object, const ReportedDevice& reported) {
+    const GpuState &before = *reported.before, &after = *reported.after;
+    object["pci"] = after.pci;
+    object["driver"] = after.driver.empty() ? Json(nullptr) : Json(after.driver);
+    object["cuda_driver"] = after.cuda_driver;
+    object["cuda_runtime"] = after.cuda_runtime;
+    object["cuda_toolkit"] = after.cuda_toolkit;
+    if (after.driver.empty()) return;
+    const auto clock = [](unsigned was, unsigned is, unsigned most) {
+        return Json{{"before", was}, {"after", is}, {"most", most}};
+    };
+    object["sm_mhz"] = clock(before.sm_mhz, after.sm_mhz, after.most_sm_mhz);
+    object["memory_mhz"] = clock(before.memory_mhz, after.memory_mhz, after.most_memory_mhz);
+    object["slowed_by_power_ms"] = slowed(reported).by_power;
+    object["slowed_by_heat_ms"] = slowed(reported).by_heat;
+    object["other_processes"] = reported.others;
+}
+
+Json json_of(const ReportedDevice& reported) {
+    const Device& device = reported.device;
+    const Ceilings& c = reported.ceilings;
+    Json object = {{"id", device.id()},
+                   {"name", device.name},
+                   {"backend", name_of(device.backend)},
+                   {"platform", device.platform},
+                   {"memory_bytes", device.memory_bytes},
+                   {"compute_units", device.compute_units},
+                   {"ceilings",
+                    {{"copy_gb_per_s", or_null(c.copy_gb_s, c.copy_gb_s > 0)},
+                     {"fp32_gflop_per_s", or_null(c.fp32_gflop_s, c.fp32_gflop_s > 0)},
+                     {"fp64_gflop_per_s", or_null(c.fp64_gflop_s, c.fp64_gflop_s > 0)}}}};
+    if (reported.after && !reported.after->pci.empty()) add_gpu(object, reported);
+    return object;
 }
 
 Json json_of(const Result& r) {
@@ -81,7 +104,7 @@ std::string json_of(const Options& options, const ReportedRun& run, const Report
                     const std::string& date) {
     Json object = json_of(options, run, date);
     object["devices"] = Json::array();
-    for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known.first, known.second));
+    for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known));
     std::string text = compact(object);
     text.pop_back(); // the brace: the variants follow
     text += ",\"variants\":[";
@@ -132,7 +155,7 @@ Json row_of(const Options& options, const ReportedRun& run, const Result& r, con
     result.erase("name");
     if (result["kernel_ms"].is_null()) result["kernel_ms"] = {{"median", nullptr}, {"min", nullptr}, {"max", nullptr}};
     const auto known = r.has_device ? devices.find(r.device.id()) : devices.end();
-    Json device = known != devices.end() ? json_of(known->second.first, known->second.second) : json_of({}, {});
+    Json device = json_of(known != devices.end() ? known->second : ReportedDevice{});
     device.erase("id"); // the result has them
     device.erase("backend");
     if (known == devices.end())
@@ -143,6 +166,12 @@ Json row_of(const Options& options, const ReportedRun& run, const Result& r, con
 }
 
 } // namespace
+
+Slowed slowed(const ReportedDevice& device) {
+    if (!device.before || !device.after) return {};
+    return {device.after->slowed_by_power_ms - device.before->slowed_by_power_ms,
+            device.after->slowed_by_heat_ms - device.before->slowed_by_heat_ms};
+}
 
 std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
                       const std::string& date) {

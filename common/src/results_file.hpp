@@ -4,8 +4,8 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
-#include <utility>
 
 #include "gpulab/report.hpp"
 
@@ -18,8 +18,22 @@ struct ReportedRun {
     std::deque<Result> results; ///< a deque: Report::add() hands out references
 };
 
-/// The devices that took part, by id, and what was measured on them.
-using ReportedDevices = std::map<std::string, std::pair<Device, Ceilings>>;
+/// A device that took part, and what was measured on it.
+struct ReportedDevice {
+    Device device;
+    Ceilings ceilings;
+    std::optional<GpuState> before = {}, after = {}; ///< of a GPU, where the driver was asked
+    int others = 0;                                  ///< the most processes beside this one that were seen on it
+};
+
+/// Milliseconds for which the driver kept a GPU's clocks low between two moments, and why.
+struct Slowed {
+    double by_power = 0, by_heat = 0;
+};
+Slowed slowed(const ReportedDevice& device);
+
+/// The devices that took part, by id.
+using ReportedDevices = std::map<std::string, ReportedDevice>;
 
 /// One object for a single run, a list of them for a study. @param date of the runs; empty: unknown
 std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,

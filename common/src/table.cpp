@@ -154,8 +154,10 @@ std::string Table::row(const Parameters& problem, const Result& r, const std::st
         text.append(end > before ? end - before : 1, ' ') += cell;
     }
     text.append(gap_, ' ');
-    if (r.status == Result::Status::passed) return text + green("right", terminal_) + "\n";
-    return text + red("WRONG", terminal_) + "\n" + wrapped(r.reason, terminal_.columns, indent, indent);
+    const bool right = r.status == Result::Status::passed;
+    const std::string& below = right ? r.note : r.reason;
+    text += (right ? green("right", terminal_) : red("WRONG", terminal_)) + "\n";
+    return below.empty() ? text : text + wrapped(below, terminal_.columns, indent, indent);
 }
 
 } // namespace gpulab

@@ -503,7 +503,7 @@ private:
         std::string text = std::string(name_of(space)) + " memory address ";
         if (space != Space::global) return text + place_in(1, at);
         const Allocation a = memory_->nearest(at);
-        return text + (a.begin ? place_in(a.serial, at - a.begin) : place_in(0, at));
+        return text + (a.begin && memory_->in_arena(at) ? place_in(a.serial, at - a.begin) : place_in(0, at));
     }
 
     static std::string what(const char* fault, const Access& a) {
@@ -522,13 +522,7 @@ private:
             note = "the block has " + bytes_in_words(b.view->shared_bytes) + " of shared memory";
         else if (a.space == Space::local)
             note = "the thread has " + bytes_in_words(kernel_->local_bytes) + " of local memory";
-        else if (const Allocation n = memory_->nearest(at); n.begin) {
-            const std::string whose = n.name.empty() ? "an allocation" : n.name;
-            note = (at >= n.end()  ? bytes_in_words(at - n.end()) + " behind the end of "
-                    : at < n.begin ? bytes_in_words(n.begin - at) + " before "
-                                   : "across the end of ") +
-                   whose + " of " + bytes_in_words(n.size);
-        }
+        else note = memory_->neighbourhood(at);
         checks_.findings().add({what("Invalid", a) + place(a.space, at),
                                 "outside",
                                 kernel_->name,

@@ -20,18 +20,6 @@ std::string hex(std::uint64_t value) {
 
 std::string bytes_of(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
 
-// "writes 4 bytes at 0x..., 8 bytes behind an allocation of 1024 bytes"
-std::string where_in(const Memory& memory, std::uint64_t address) {
-    if (!memory.in_arena(address)) return " at " + hex(address) + ", which is no device memory";
-    const Allocation near = memory.nearest(address);
-    if (!near.begin) return " at " + hex(address) + ", and nothing is allocated";
-    std::string text = " at " + hex(address) + ", ";
-    if (near.contains(address)) text += bytes_of(near.end() - address) + " before the end of ";
-    else if (address >= near.end()) text += bytes_of(address - near.end()) + " behind the end of ";
-    else text += bytes_of(near.begin - address) + " before the beginning of ";
-    return text + (near.name.empty() ? "an allocation" : near.name) + " of " + bytes_of(near.size);
-}
-
 } // namespace
 
 void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic,
@@ -143,7 +131,8 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
             if (inside(address, address)) return;
             near_ = memory().find(address);
             if (!inside(address, address))
-                fault(Fault::Kind::illegal_address, does() + where_in(memory(), address), instruction, lane);
+                fault(Fault::Kind::illegal_address,
+                      does() + " at " + hex(address) + ", " + memory().neighbourhood(address), instruction, lane);
         });
     for_lanes(mask, [&](unsigned lane) { to.lane[lane] = reinterpret_cast<std::byte*>(addresses[lane]); });
     if (what.order != Order::weak && near_.host_visible())

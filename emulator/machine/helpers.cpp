@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace cuda_emulator {
@@ -47,7 +48,10 @@ void run_with_helpers(unsigned count, const std::function<void(unsigned)>& work)
     {
         const std::lock_guard lock(pool.mutex);
         for (unsigned i = 1; i < count; ++i) pool.tasks.emplace_back(job, i);
-        for (; pool.threads + 1 < count; ++pool.threads) std::thread([] { pool.serve(); }).detach();
+        try {
+            for (; pool.threads + 1 < count; ++pool.threads) std::thread([] { pool.serve(); }).detach();
+        } catch (const std::system_error&) { // no more threads: those that there are do the work
+        }
     }
     pool.wanted.notify_all();
     work(0);

@@ -27,7 +27,7 @@ struct Launch {
     /// Instructions that a warp may run before the launch counts as endless.
     std::uint64_t instruction_limit = default_instruction_limit();
 
-    /// 2^30, or CUDA_EMULATOR_INSTRUCTIONS.
+    /// 2^26, or CUDA_EMULATOR_INSTRUCTIONS.
     static std::uint64_t default_instruction_limit();
 };
 

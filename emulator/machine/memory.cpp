@@ -37,6 +37,7 @@ void* Memory::allocate(std::size_t bytes, MemoryKind kind, std::string name, std
         if (begin + want < end) holes_[begin + want] = end - begin - want;
         allocations_[begin] = {begin, bytes, kind, std::move(name), ++serial_};
         used_ += want;
+        highest_ = std::max(highest_, begin + want);
         return reinterpret_cast<void*>(begin);
     }
     return nullptr;
@@ -98,6 +99,24 @@ Allocation Memory::nearest(std::uintptr_t address) const {
         address - before.end() <= after->second.begin - address)
         return before;
     return after->second;
+}
+
+std::string Memory::neighbourhood(std::uintptr_t address) const {
+    const auto bytes_of = [](std::uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
+    if (address < 4096) return "a null pointer";
+    if (!in_arena(address)) return "which is no device memory, but an address of the host or a pointer without a value";
+    const Allocation near = nearest(address);
+    {
+        const std::shared_lock lock(mutex_);
+        const auto after = holes_.upper_bound(address);
+        const bool in_hole = after != holes_.begin() && address - std::prev(after)->first < std::prev(after)->second;
+        if (in_hole && address < highest_) return "in memory that has been freed";
+    }
+    if (!near.begin) return "and nothing is allocated";
+    return (near.contains(address)  ? "across the end of "
+            : address >= near.end() ? bytes_of(address - near.end()) + " behind the end of "
+                                    : bytes_of(near.begin - address) + " before the beginning of ") +
+           (near.name.empty() ? "an allocation" : near.name) + " of " + bytes_of(near.size);
 }
 
 std::size_t Memory::used() const {

@@ -51,6 +51,8 @@ public:
     Allocation find(const void* address) const { return find(reinterpret_cast<std::uintptr_t>(address)); }
     /// The allocation whose beginning or end is closest: what an access out of bounds was probably meant for.
     Allocation nearest(std::uintptr_t address) const;
+    /// Where an address lies that is outside of all allocations, or ends there, in words.
+    std::string neighbourhood(std::uintptr_t address) const;
     bool in_arena(std::uintptr_t address) const { return address - base_ < bytes_; }
 
     std::size_t capacity() const { return bytes_; }
@@ -75,6 +77,7 @@ private:
     std::map<std::uintptr_t, Allocation> allocations_; ///< by beginning
     std::map<std::uintptr_t, std::size_t> holes_;      ///< free ranges, by beginning
     std::uint64_t serial_ = 0;
+    std::uintptr_t highest_ = 0; ///< the end of all allocations that there have been
     std::size_t used_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace cuda_emulator {
 std::uint64_t Launch::default_instruction_limit() {
     const char* const given = std::getenv("CUDA_EMULATOR_INSTRUCTIONS");
     const std::uint64_t limit = given ? std::strtoull(given, nullptr, 10) : 0;
-    return limit ? limit : std::uint64_t{1} << 30;
+    return limit ? limit : std::uint64_t{1} << 26;
 }
 
 Fault::Fault(Kind kind, const std::string& text, const std::string& kernel, const Instruction& instruction)
@@ -226,9 +226,16 @@ LaunchResult run(const Launch& launch, Memory& memory, Observer* observer) {
         }
     };
     if (launch.cooperative) { // every worker has blocks of its own, so none may come late
-        std::vector<std::jthread> threads;
-        for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work, i);
-        work(0);
+        std::vector<std::thread> threads;
+        try {
+            for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work, i);
+            work(0);
+        } catch (const std::system_error&) { // no more threads: those that have begun give up
+            const std::lock_guard lock(mutex);
+            failure = std::current_exception();
+            grid.failed = true;
+        }
+        for (std::thread& thread : threads) thread.join();
     } else run_with_helpers(workers, work);
     if (observer) observer->launch_ends();
     if (failure) std::rethrow_exception(failure);

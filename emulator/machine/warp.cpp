@@ -99,11 +99,12 @@ Warp::Slice Warp::run(std::uint64_t quantum) {
         called_off_ = group.called_off;
         run_group(meeting_place, quantum);
         if (std::exchange(wrote_, false)) owner_.grid.progress.fetch_add(1, std::memory_order_relaxed);
-        if (executed > launch().instruction_limit && active_)
+        const Mask living = active_ ? active_ : group.lanes & ~exited; // none is active when all wait at a barrier
+        if (executed > launch().instruction_limit && living)
             fault(Fault::Kind::endless,
                   "runs for more than " + std::to_string(launch().instruction_limit) +
                       " instructions: an endless loop?",
-                  kernel().instructions[pc_ ? pc_ - 1 : 0], static_cast<unsigned>(std::countr_zero(active_)));
+                  kernel().instructions[pc_ ? pc_ - 1 : 0], static_cast<unsigned>(std::countr_zero(living)));
         if (active_) groups_.push_back({pc_, active_, sleep_ ? Group::State::sleeping : Group::State::ready});
     }
     return Slice::ran;

@@ -87,7 +87,9 @@ void Module::Text::initialise(const Variable& variable, Type type, Lexer& lexer)
         else if (lexer.peek().kind == Token::Kind::word) { // the address of a variable: x, generic(x), x+4
             const bool generic = lexer.take("generic") && lexer.take("(");
             const auto found = variable_at.find(lexer.peek().text);
-            if (found == variable_at.end()) syntax_error(lexer, "a variable defined before");
+            if (found == variable_at.end())
+                syntax_error(lexer,
+                             "a variable defined before (tables of functions, as of virtual ones, are not supported)");
             lexer.next();
             if (generic) expect(lexer, ")");
             const std::uint64_t offset = lexer.take("+") ? read_number(lexer) : 0;

@@ -35,6 +35,7 @@ std::ostream* counts() {
 }
 
 std::atomic<int> kernels_that_wait = 0;
+std::atomic<bool> refused = false;
 
 /// At the end of the process, behind the program's own handlers.
 void at_exit(int status, void*) {
@@ -42,7 +43,7 @@ void at_exit(int status, void*) {
         say("the program ended before " + std::to_string(left) + (left == 1 ? " kernel" : " kernels") +
             " began, because it never waited for them (cudaDeviceSynchronize)");
     if (options().check != Options::Check::fail || status != 0) return;
-    if (checks().findings().count() == 0 && sticky_error() == cudaSuccess) return;
+    if (checks().findings().count() == 0 && sticky_error() == cudaSuccess && !refused) return;
     std::fflush(nullptr);
     _exit(exit_with_findings);
 }
@@ -52,6 +53,11 @@ void at_exit(int status, void*) {
 } // namespace
 
 void say(const std::string& line) { std::fprintf(stderr, "CUDA emulator: %s\n", line.c_str()); }
+
+void refuse(const std::string& line) {
+    say(line);
+    refused = true;
+}
 
 void note_waiting_kernels(int change) { kernels_that_wait += change; }
 

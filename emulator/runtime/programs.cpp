@@ -46,9 +46,9 @@ Module& module_of(Program& program, Device& device) {
         const int capability = 10 * device.properties.major + device.properties.minor;
         const PtxImage* const image = binary.best_for(capability);
         if (!image) {
-            say((binary.source.empty() ? "a file" : binary.source) +
-                (binary.ptx.empty() ? " holds machine code only" : " holds PTX for newer devices only") +
-                ": compile it with nvcc -arch=compute_80, or add -gencode arch=compute_80,code=compute_80");
+            refuse((binary.source.empty() ? "a file" : binary.source) +
+                   (binary.ptx.empty() ? " holds machine code only" : " holds PTX for newer devices only") +
+                   ": compile it with nvcc -arch=compute_80, or add -gencode arch=compute_80,code=compute_80");
             fail(cudaErrorNoKernelImageForDevice);
         }
         const DeviceMemoryOpen open; // variables may lie in the rest of a page
@@ -56,7 +56,7 @@ Module& module_of(Program& program, Device& device) {
     } catch (const PtxError&) {
         throw;
     } catch (const std::runtime_error& error) {
-        say(error.what());
+        refuse(error.what());
         fail(cudaErrorInvalidKernelImage);
     }
     return *module;

@@ -36,6 +36,8 @@ inline void require(bool condition, cudaError_t otherwise = cudaErrorInvalidValu
 
 /// One line on stderr: "CUDA emulator: ...".
 void say(const std::string& line);
+/// The same about what the emulator cannot run: with CUDA_EMULATOR_CHECK=fail the program fails.
+void refuse(const std::string& line);
 
 /// The first fault of a kernel ends all work, and every later call returns its code.
 void note_fault(cudaError_t code);
@@ -53,7 +55,7 @@ template <class Body> cudaError_t call(Body&& body) {
     } catch (const Failure& failure) {
         return set_last(failure.code);
     } catch (const PtxError& error) {
-        say(error.what());
+        refuse(error.what());
         return set_last(cudaErrorNotSupported);
     } catch (const std::bad_alloc&) {
         return set_last(cudaErrorMemoryAllocation);

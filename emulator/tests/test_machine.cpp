@@ -228,7 +228,8 @@ st.global.u32 [%a0], %r1;)");
 }
 
 TEST_CASE("an endless loop ends at the limit of instructions") {
-    PtxProgram program("LOOP: add.u32 %r1, %r1, 1; bra LOOP;");
+    const std::string barrier = GENERATE("", "bar.sync 0;"); // at which the warp waits
+    PtxProgram program("LOOP: add.u32 %r1, %r1, 1;" + barrier + "bra LOOP;");
     program.launch.instruction_limit = 100000;
     CHECK(fault_of(program, {1}, {32}, program.array<unsigned>(1)).kind == Fault::Kind::endless);
 }
@@ -249,7 +250,8 @@ TEST_CASE("faults of addresses are found in every space") {
         {"ld.global.u32 %r1, [%a0+2];", Fault::Kind::misaligned_address, "no multiple of 4"},
         {"ld.global.v2.u32 {%r1, %r2}, [%a0+4];", Fault::Kind::misaligned_address, "no multiple of 8"},
         {"ld.global.u32 %r1, [%a0+-4];", Fault::Kind::illegal_address, "before the beginning"},
-        {"mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];", Fault::Kind::illegal_address, "no device memory"},
+        {"mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];", Fault::Kind::illegal_address, "a null pointer"},
+        {"mov.u64 %rd1, 0x7000; ld.global.u32 %r1, [%rd1];", Fault::Kind::illegal_address, "no device memory"},
         {".shared .b8 s[16]; ld.shared.u32 %r1, [s+16];", Fault::Kind::illegal_address, "shared memory at 16"},
         {".local .b8 l[16]; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1; st.u32 [%rd1+16], 0;",
          Fault::Kind::illegal_address, "local memory at 16"},
@@ -370,6 +372,7 @@ TEST_CASE("memory is found by address, and what is freed is given again") {
     CHECK(*memory.written(reinterpret_cast<std::uintptr_t>(a) + 3) == 1);
     CHECK_FALSE(memory.free(a + 1));
     CHECK(memory.free(a));
+    CHECK(memory.neighbourhood(reinterpret_cast<std::uintptr_t>(a)) == "in memory that has been freed");
     CHECK(memory.find(a).size == 0);
     auto* again = static_cast<char*>(memory.allocate(900, MemoryKind::device));
     CHECK(again == a);

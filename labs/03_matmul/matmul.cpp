@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <thread>
 #include <type_traits>
 
 #include "gpulab/compare.hpp"
@@ -35,7 +34,7 @@ template <class T> Output<T> reference_product(const Problem<T>& p) {
     constexpr std::size_t strip = 16, rows = 4;
     Output<T> c(p.size());
     std::atomic<std::size_t> next{0};
-    const auto work = [&] {
+    const auto work = [&](unsigned) {
         std::vector<double> panel(p.k * strip);
         for (std::size_t j0 = strip * next++; j0 < p.n; j0 = strip * next++) {
             const std::size_t width = std::min(strip, p.n - j0);
@@ -60,11 +59,7 @@ template <class T> Output<T> reference_product(const Problem<T>& p) {
         }
     };
     const std::size_t strips = gpulab::ceil_div(p.n, strip);
-    std::vector<std::jthread> workers;
-    for (std::size_t t = 1; t < std::min<std::size_t>(strips, gpulab::hardware_threads()); ++t)
-        workers.emplace_back(work);
-    work();
-    workers.clear(); // joins
+    gpulab::for_parts(gpulab::parts_for(strips, 1), work);
     return c;
 }
 

@@ -86,7 +86,11 @@ LinkNotes::LinkNotes(gpulab::Report& report, const Problem& p, const Output& out
         const std::string id = job.device().id();
         if (job.skip.empty() && job.variant.backend != gpulab::Backend::cpu && !job.device().emulated &&
             !links_.contains(id))
-            links_[id] = measure_link(job.device(), p);
+            try {
+                links_[id] = measure_link(job.device(), p);
+            } catch (const std::exception& e) { // its variants say why they cannot run
+                if (gpulab::why_unable(e, job.device()).empty()) throw;
+            }
     }
 }
 

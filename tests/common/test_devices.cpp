@@ -1,6 +1,8 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +19,10 @@
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 using gpulab::Backend;
 
 TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
@@ -24,17 +30,64 @@ TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
     REQUIRE(cpus.size() == 1);
     CHECK_FALSE(cpus[0].name.empty());
     CHECK(cpus[0].compute_units >= 1);
-    CHECK(cpus[0].memory_bytes > (1u << 28));
     CHECK(cpus[0].memory_bytes == gpulab::host_memory_bytes());
     CHECK(cpus[0].is_cpu);
     CHECK(cpus[0].fp64);
     std::ifstream info("/proc/meminfo"); // "MemTotal:  16303420 kB", a little less than there is
     std::string word;
     std::uint64_t kilobytes = 0;
-    if (info >> word >> kilobytes) CHECK(gpulab::host_memory_bytes() / 1024 >= kilobytes);
+    if (const auto share = gpulab::detail::share_of_machine().memory_bytes; share > 0) // or less, in a container
+        kilobytes = 0;
+    else if (info >> word >> kilobytes) CHECK(gpulab::host_memory_bytes() / 1024 >= kilobytes);
     if (kilobytes > 0) CHECK(gpulab::host_memory_bytes() / 1024 < kilobytes + kilobytes / 2);
     CHECK(cpus[0].id() == "cpu:0");
 }
+
+TEST_CASE("a container or a job has its share of the machine, of both versions of control groups") {
+    const gpulab::testing::ScratchFolder machine;
+    const auto file = [&](const std::string& path, const std::string& text) {
+        std::filesystem::create_directories(std::filesystem::path(machine.path(path)).parent_path());
+        machine.write(path, text);
+    };
+    const auto share = [&] { return gpulab::detail::share_of_machine(machine.path("")); };
+    CHECK(share().cores == 0);
+    file("proc/self/cgroup", "0::/job/step\n");
+    file("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+    file("sys/fs/cgroup/job/step/memory.max", "max\n");
+    CHECK((share().cores == 0 && share().memory_bytes == 0));
+    file("sys/fs/cgroup/job/cpu.max", "150000 100000\n"); // of the group around it
+    file("sys/fs/cgroup/job/memory.max", "8000000000\n");
+    file("sys/fs/cgroup/memory.max", "9000000000\n");
+    CHECK((share().cores == 1.5 && share().memory_bytes == 8000000000));
+    file("sys/fs/cgroup/job/step/cpu.max", "50000 100000\n");
+    CHECK(share().cores == 0.5);
+
+    file("proc/self/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/pod\n3:memory:/pod\n0::/\n");
+    file("sys/fs/cgroup/memory.max", "max\n");
+    file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    file("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    CHECK((share().cores == 0 && share().memory_bytes == 0));
+    file("sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "400000\n");
+    file("sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000\n");
+    file("sys/fs/cgroup/memory/pod/memory.limit_in_bytes", "2147483648\n");
+    CHECK((share().cores == 4 && share().memory_bytes == 2147483648));
+}
+
+#if defined(__linux__)
+TEST_CASE("a process that the system lets run on one core only has one thread") {
+    cpu_set_t all, one;
+    REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+        if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0); // of programs that are started from here, too
+    const gpulab::testing::ScratchFile json;
+    const int status = std::system((std::string(REPORT_PROGRAM) + " --json " + json.path() + " > /dev/null").c_str());
+    sched_setaffinity(0, sizeof all, &all);
+    REQUIRE(status == 0);
+    CHECK(json.json()["devices"][0]["compute_units"] == 1);
+}
+#endif
 
 namespace {
 /// The ids of those devices of a machine with two GPUs, in CUDA and in OpenCL, that a wish means.

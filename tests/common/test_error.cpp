@@ -6,7 +6,6 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -53,8 +52,6 @@ TEST_CASE("a wrong result ends a program with 1, everything else with 2, and eac
     const std::string memory = "saxpy: not enough main memory for this problem\n";
     CHECK(failure([] { throw std::bad_alloc(); }) == Failure{2, memory});
     CHECK(failure([] { std::vector<int>().reserve(std::numeric_limits<std::size_t>::max()); }) == Failure{2, memory});
-    CHECK(failure([] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); }) ==
-          Failure{2, "saxpy: cannot start a thread: the system allows no more (see ulimit -u)\n"});
     CHECK(failure([] { throw 7; }) == Failure{2, "saxpy: stopped by an exception of unknown type\n"});
 }
 

@@ -92,6 +92,24 @@ TEST_CASE("a variant that cannot is skipped with its reason, and an error when a
     CHECK_THROWS_AS(gpulab::run(job, 0, out, Parsed({"--variant", "cpu_refuses"}), is_one(out)), UsageError);
 }
 
+TEST_CASE("a group that the device refuses is no fault of the variant where the device takes small groups only") {
+    const gpulab::Error refused("launching: CL_INVALID_WORK_GROUP_SIZE"), other("launching: CL_INVALID_VALUE");
+    gpulab::Device device{.backend = Backend::opencl, .name = "Small", .platform = ""};
+    const auto why = [&](const std::exception& e, int max_group) {
+        device.max_group = max_group;
+        return gpulab::why_unable(e, device);
+    };
+    CHECK(why(refused, 64) == "needs larger groups: Small takes at most 64 work-items");
+    CHECK(why(gpulab::Error("f failed: CL_INVALID_WORK_ITEM_SIZE"), 1).starts_with("needs larger groups"));
+    for (const int most : {0, 256, 1024}) CHECK(why(refused, most) == ""); // unknown, or large enough for all rungs
+    CHECK(why(other, 64) == "");
+    CHECK(why(std::bad_alloc(), 1024).starts_with("not enough memory: "));
+    CHECK(why(gpulab::Error("f failed: CL_OUT_OF_HOST_MEMORY"), 1024) ==
+          "not enough memory: f failed: CL_OUT_OF_HOST_MEMORY");
+    CHECK(why(gpulab::Error("f failed: CL_OUT_OF_RESOURCES"), 1024) == ""); // a kernel may have reached outside
+    CHECK(why(gpulab::Unsupported("too large"), 1024) == "too large");
+}
+
 TEST_CASE("a job with a reason to skip does not run, and keeps the reason") {
     Values out(1, 7);
     const auto ran = [&](std::vector<gpulab::Device> devices, const char* reason) {
@@ -144,6 +162,16 @@ TEST_CASE("the output is poisoned before every pass, and a body that writes noth
         CHECK(r.status == (working_passes == 6 ? Result::Status::passed : Result::Status::failed));
         CHECK(r.reason.empty() == (working_passes == 6));
     }
+}
+
+TEST_CASE("a result on a device that is a CPU has what its variant says of that") {
+    const gpulab::Variant<Run> strided{
+        .name = "cpu_one", .summary = "", .backend = Backend::cpu, .run = one, .slow_on_cpu = "strides"};
+    Values out(1);
+    CHECK(gpulab::run(gpulab::Job<Run>{strided, {cpu()}, ""}, 0, out, Parsed(), is_one(out)).note == "strides");
+    gpulab::Device gpu = cpu();
+    gpu.is_cpu = false;
+    CHECK(gpulab::run(gpulab::Job<Run>{strided, {gpu}, ""}, 0, out, Parsed(), is_one(out)).note == "");
 }
 
 TEST_CASE("the last timed run is judged as well as the first") {

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <barrier>
 #include <catch2/catch_test_macros.hpp>
-#include <system_error>
 #include <vector>
 
+#include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
 
 #include <sys/resource.h>
@@ -26,6 +26,22 @@ TEST_CASE("all threads of a team work at the same time, each with its own number
     }
 }
 
+TEST_CASE("a thread of a team that throws keeps no other one waiting, and the caller gets what it threw") {
+    for (const int bad : {0, 1, 2}) {
+        std::barrier all(3);
+        int rounds[3] = {};
+        CHECK_THROWS_AS(gpulab::in_team(3, all,
+                                        [&](int thread) {
+                                            for (; rounds[thread] < 5; ++rounds[thread]) {
+                                                if (thread == bad && rounds[thread] == 2) throw gpulab::Error("no");
+                                                all.arrive_and_wait();
+                                            }
+                                        }),
+                        gpulab::Error);
+        for (const int thread : {0, 1, 2}) CHECK(rounds[thread] == (thread == bad ? 2 : 5));
+    }
+}
+
 TEST_CASE("where no thread can be started, parts are done one after the other, and a team is an error and no wait") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
@@ -42,7 +58,7 @@ TEST_CASE("where no thread can be started, parts are done one after the other, a
                 ++called;
                 all.arrive_and_wait();
             });
-        } catch (const std::system_error&) {
+        } catch (const gpulab::Unsupported&) {
             ::_exit(called == 15 ? 0 : 4);
         }
         ::_exit(1);

@@ -156,6 +156,41 @@ TEST_CASE("an error keeps the results that there are by then, right or wrong") {
     if (result) CHECK(text.find(right ? "\"passed\"" : "\"failed\"") != std::string::npos);
 }
 
+TEST_CASE("a result says why it is slow where another one on its device took a quarter of the time, in a single run") {
+    const auto row = [](const Device& first, double ms) {
+        return reported({}, {},
+                        [&](Report& report) {
+                            Result slow = ran("opencl_slow", pocl);
+                            slow.kernel.median = ms;
+                            slow.note = "strides";
+                            report.add(ran("opencl_fast", first), work); // 2 ms
+                            report.add(slow, work);
+                        })
+            .out;
+    };
+    CHECK(row(pocl, 8).find("right\n      strides\n") != std::string::npos);
+    CHECK(row(pocl, 7.9).find("strides") == std::string::npos);
+    CHECK(row(cpu, 8).find("strides") == std::string::npos);
+}
+
+TEST_CASE("a device that cannot be used has no ceilings, and costs no other results") {
+    Surroundings broken = known();
+    broken.ceilings = [](const Device& device, Arithmetic) -> gpulab::Ceilings {
+        if (device.backend == Backend::opencl) throw gpulab::Error("no context");
+        return {.copy_gb_s = 10};
+    };
+    const auto out = reported(
+                         {}, {},
+                         [&](Report& report) {
+                             report.add(skipped_on(pocl, "opencl_one", "no context"), work);
+                             report.add(ran("cuda_one", gpu), work);
+                             CHECK_THROWS_AS(report.add(ran("opencl_two", pocl), work), gpulab::Error);
+                         },
+                         broken)
+                         .out;
+    CHECK(out.find("1 right, 0 wrong, 1 skipped") != std::string::npos);
+}
+
 TEST_CASE("a result of the sequential variant becomes the one that speed-ups refer to") {
     const ScratchFile json;
     reported({"--json", json.path()}, {{"n", 10}}, [](Report& report) {
@@ -408,7 +443,7 @@ TEST_CASE("a study without a result is an error, and writes no file; one that sa
     });
 }
 
-TEST_CASE("a study that is interrupted has left complete files with all results so far, a single run none") {
+TEST_CASE("a run that is interrupted has left complete files with all results so far") {
     const ScratchFile json, csv, single;
     json.write("of an earlier run");
     const TestOptions options({"--study", "sizes", "--json", json.path(), "--csv", csv.path()});
@@ -434,8 +469,56 @@ TEST_CASE("a study that is interrupted has left complete files with all results 
     CHECK(rows_of_csv() == 3);
 
     const TestOptions one_run({"--json", single.path()});
-    (void)printed_by([&] { Report(one_run, {}, known()).add(ran("cpu_right", cpu), {}); });
-    CHECK_FALSE(fs::exists(single.path()));
+    (void)printed_by([&] {
+        Report report(one_run, {}, known());
+        report.add(skipped("cuda_one", "no driver"), {});
+        CHECK_FALSE(fs::exists(single.path())); // nothing was measured yet
+        report.add(ran("cpu_right", cpu), {});
+        CHECK(single.json()["variants"][1]["name"] == "cpu_right");
+    });
+}
+
+TEST_CASE("the files say what a judge of a GPU's times asks for, and the end says what has lengthened them") {
+    const ScratchFile json, csv;
+    Surroundings surroundings = known();
+    int looks = 0;
+    surroundings.gpu_state = [&](const Device& device) {
+        CHECK(device.backend == Backend::cuda);
+        ++looks;
+        return gpulab::GpuState{.pci = "0000:3b:00.0",
+                                .cuda_driver = "13.0",
+                                .cuda_runtime = "12.9",
+                                .cuda_toolkit = "12.8",
+                                .driver = "580.95.05",
+                                .sm_mhz = looks == 1 ? 345u : 1410u,
+                                .most_sm_mhz = 1980,
+                                .memory_mhz = 2619,
+                                .most_memory_mhz = 2619,
+                                .slowed_by_power_ms = 1000.0 * looks,
+                                .slowed_by_heat_ms = 7,
+                                .processes = looks == 2 ? 3 : 1};
+    };
+    const Printed printed = reported(
+        {"--json", json.path(), "--csv", csv.path(), "--backend", "cpu"}, {{"n", 10}},
+        [](Report& report) {
+            report.add(ran("cpu_right", cpu), {});
+            for (const char* const name : {"cuda_one", "cuda_two", "cuda_three"}) report.add(ran(name, gpu), {});
+        },
+        surroundings);
+    CHECK(looks == 3);
+    CHECK(printed.out.find("\ncuda:0  Test GPU at 0000:3b:00.0: copies 15.0 GB/s\n") != std::string::npos);
+    const nlohmann::json devices = json.json()["devices"];
+    CHECK_FALSE(devices[0].contains("pci"));
+    CHECK((devices[1]["pci"] == "0000:3b:00.0" && devices[1]["driver"] == "580.95.05"));
+    CHECK((devices[1]["cuda_driver"] == "13.0" && devices[1]["cuda_runtime"] == "12.9" &&
+           devices[1]["cuda_toolkit"] == "12.8"));
+    CHECK(devices[1]["sm_mhz"] == nlohmann::json{{"before", 345}, {"after", 1410}, {"most", 1980}});
+    CHECK(devices[1]["memory_mhz"]["after"] == 2619);
+    CHECK((devices[1]["slowed_by_power_ms"] == 2000 && devices[1]["slowed_by_heat_ms"] == 0));
+    CHECK(devices[1]["other_processes"] == 2);
+    CHECK(csv.text().find(",sm_mhz_before,") != std::string::npos);
+    CHECK(printed.out.ends_with("cuda:0: its power limit has kept its clocks low for 2000 ms.\n"
+                                "cuda:0: 2 other processes computed on it, so times may be too long.\n"));
 }
 
 TEST_CASE("a study writes its results to stdout once, at its end") {
@@ -617,7 +700,7 @@ TEST_CASE("when one of the two files cannot be written in the end, that is an er
     CHECK_THROWS_AS(reported({"--json", json.path(), "--csv", folder.path() + "/x.csv"}, {},
                              [&](Report& report) {
                                  report.add(ran("cpu_right", cpu), work);
-                                 fs::remove(folder.path());
+                                 fs::remove_all(folder.path());
                              }),
                     gpulab::Error);
     CHECK(json.json()["variants"].size() == 1);

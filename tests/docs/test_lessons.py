@@ -113,6 +113,8 @@ def test_what_a_lesson_shows_is_what_its_commands_print(page, scratch):
     found = blocks(text_of(page))
     faults, left_out = session(scratch, found)
     assert not faults, "\n\n".join(faults)
+    untracked = [name for name in os.listdir(scratch) if run("git", "check-ignore", "-q", "--no-index", name, cwd=ROOT).returncode == 1]
+    assert set(untracked) <= {"docs", "labs", "tools", "lab"}, f"git would show what its commands leave: {untracked}"
     if len(left_out) == len(found):
         pytest.skip("; ".join(dict.fromkeys(left_out)))
 

@@ -8,6 +8,7 @@
 
 #include "gpulab/file.hpp"
 #include "gpulab/input_file.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/variants.hpp"
 
 namespace gpulab::testing {
@@ -127,6 +128,22 @@ void check_growth(const LabProgram& lab) {
         CHECK(lab.program.growth_fault(growth.arguments, lab.per_element, growth.sizes, lab.elements,
                                        growth.known_wrong) == "");
 }
+
+void check_small_groups(const LabProgram& lab) {
+    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    const Environment small("POCL_MAX_WORK_GROUP_SIZE", "16");
+    std::vector<std::string> commands = {lab.smallest};
+    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
+    for (const std::string& command : commands) {
+        INFO(command);
+        const auto run = lab.program.results(command + " --backend opencl");
+        CHECK_FALSE(run["variants"].empty());
+        for (const auto& v : run["variants"]) {
+            INFO(v.dump());
+            if (v["status"] == "skipped") CHECK(v["reason"].get<std::string>().find("group") != std::string::npos);
+        }
+    }
+}
 } // namespace
 
 std::size_t rows_of(const std::vector<Backend>& backends) {
@@ -153,6 +170,8 @@ ProgramCases::ProgramCases(LabProgram (*lab)(), std::source_location where) {
     add("bad input is one line on stderr, exit code 2 and no file", "[program]", check_refusals);
     add("every variant that can run passes, the others are skipped with reasons, and both files have every row",
         "[program]", check_operations);
+    add("what needs larger groups than a device takes is skipped, and all else runs", "[program][thorough]",
+        check_small_groups);
     add("every study runs and writes a list of runs", "[program][thorough]", check_studies);
     add("the study of growth has the time per element at each size", "[program][thorough]", check_growth);
 }

@@ -1,13 +1,19 @@
-"""The container file: a bare Debian, the two commands of the README, and packages that ./lab installs itself."""
+"""Ways in from elsewhere. The container files: a bare Debian, the commands of the README, and packages that ./lab installs itself.
+The notebook for Colab."""
 
 import json
 import os
+import pathlib
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, passed, run
+
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 
 FILE = (ROOT / "Containerfile").read_text(encoding="utf-8")
 LINES = [line.split(maxsplit=1) for line in FILE.splitlines() if line and not line.startswith("#")]
@@ -34,6 +40,12 @@ def test_packages_come_from_lab_alone():
     assert not re.search(r"\b(apt|apt-get|pip|curl|wget)\b", "\n".join(" ".join(line) for line in LINES))
 
 
+def test_codespaces_and_vs_code_begin_with_the_same_debian_and_the_first_of_the_two_commands():
+    told = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    assert told["image"] == dict(LINES)["FROM"] and told["onCreateCommand"] == commands_of_the_readme()[0], told
+    assert told["remoteUser"] == "root" and told["hostRequirements"] == {"gpu": "optional"}, "it may neither install nor use a GPU"
+
+
 def test_it_gets_nothing_that_was_built_here():
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split("\n") if line.startswith("/")}
     left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines())
@@ -56,3 +68,45 @@ def test_it_builds_and_runs_a_lab():
     passed(program, "build", "-f", ROOT / "Containerfile", "-t", "gpu-labs-test", ROOT)
     done = run(program, "run", "--rm", "gpu-labs-test", "./lab", "run", "saxpy", "--n", "1000")
     assert done.returncode == 0 and "opencl_one_item" in done.stdout, done
+
+
+# ./lab in the clone, without building: here only what is built already is run.
+LAB = """#!/bin/bash
+case $1 in
+    setup) ;;
+    run) exec "{build}/bin/$2" --n 1e5 "${{@:3}}" ;;
+    start) exec "{python}" -B "{root}/tools/start" "{root}" "{build}" start "${{@:2}}" ;;
+    *) exec "{root}/lab" "$@" ;;
+esac
+"""
+
+
+def test_the_cells_of_the_notebook_clone_set_up_run_lab_01_and_begin_the_puzzles_in_cuda(scratch):
+    """Each line that begins with ! is a command of bash, and NAME = "text" gives {NAME} in these a value."""
+    if run("git", "rev-parse", cwd=ROOT).returncode or not (BUILD / "bin/saxpy").is_file():
+        pytest.skip("no checkout, or saxpy has not been built")
+    notebook = json.loads((ROOT / "docs/colab.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook["cells"]), "somebody's results are in it"
+    values, printed, environment = {}, {}, {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GPULAB_EMULATOR": ""}
+    for line in "\n".join(cells).splitlines():
+        if name := re.fullmatch(r'(\w+) = "(.*)"  # @param {type:"string"}', line):
+            values[name[1]] = ROOT
+            assert name[2] == "", "whose address is it?"
+            continue
+        assert line.startswith("!"), f"the reader does not know this line: {line}"
+        command = line[1:].format(**values)
+        done = subprocess.run(["bash", "-c", command], cwd=scratch, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+        printed[command] = done.stdout
+        puzzle = "./lab start" in command
+        if puzzle and not (BUILD / "bin/start_cuda").is_file():
+            continue
+        assert done.returncode == (1 if puzzle else 0), done
+        assert not puzzle or "Puzzle 1 of 8" in done.stdout and "unsolved  1_one_item.cu" in done.stdout, done
+        lab = scratch / "gpu-labs/lab"
+        assert lab.is_file() and os.access(lab, os.X_OK), done
+        lab.write_text(LAB.format(build=BUILD, root=ROOT, python=sys.executable), encoding="utf-8")
+    assert [words for command in printed for words in re.findall(r"\./lab (.*?)(?: <.*)?$", command)] == \
+        ["setup", "doctor", "run saxpy", "start --cuda", "list"], "each command has its place"
+    assert re.search(r"(?m)^ *cuda_raw +.* (right|skipped)", next(text for command, text in printed.items() if "saxpy" in command))

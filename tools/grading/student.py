@@ -148,10 +148,12 @@ def what_to_do(lab: Lab, exercise: Exercise, part: Part, state: str) -> str:
     """The next step for an exercise that has not been begun, or that is right."""
     if state == "unsolved":
         do = "find and repair the mistake" if exercise.kind == "repair" else "write what its TODO asks for"
-        return f"Open {places(lab, part)} and {do}."
+        others = "".join(f" (or, in CUDA, {places(lab, one)})" for one in exercise.parts.values() if one is not part)
+        return f"Open {places(lab, part)}{others} and {do}."
     if state == "missing":
         return f"./lab reset {exercise.name} puts {places(lab, part)} back as handed out."
-    return f"Next: ./lab run {lab.name} --variant {part.rung} measures it at full size." if state == "right" else ""
+    does = "measures it at full size" if part.backend == "opencl" else "runs it in the lab's program"
+    return f"Next: ./lab run {lab.name} --variant {part.rung} {does}." if state == "right" else ""
 
 
 def test(root: Path, names: list[str]) -> bool:

@@ -14,13 +14,14 @@ namespace gpulab {
 /// One device a variant can run on.
 struct Device {
     Backend backend = Backend::cpu;
-    int index = 0;        ///< position in devices(backend); what `--device cuda:1` names
-    std::string name;     ///< "NVIDIA H200"
-    std::string platform; ///< OpenCL: the platform's name; otherwise empty
-    std::uint64_t memory_bytes = 0;
+    int index = 0;                  ///< position in devices(backend); what `--device cuda:1` names
+    std::string name;               ///< "NVIDIA H200"
+    std::string platform;           ///< OpenCL: the platform's name; otherwise empty
+    std::uint64_t memory_bytes = 0; ///< 0: unknown
     std::uint64_t l2_bytes = 0;
     int compute_units = 0;      ///< streaming multiprocessors, OpenCL compute units, CPU threads
     int compute_capability = 0; ///< CUDA: 10 * major + minor
+    int max_group = 0;          ///< OpenCL: work-items of a group in its first two dimensions, at most; 0: unknown
     bool fp64 = true;
     bool cooperative_launch = false; ///< CUDA: blocks of one launch can wait for each other
     bool is_cpu = false;             ///< shares cores and memory with the host
@@ -54,12 +55,12 @@ void use(std::span<const Device> chosen);
 /// The devices that the last use() in this thread was given, for variants that need more than one device.
 const std::vector<Device>& devices_in_use();
 
-/// The number of threads that the CPU runs at once, at least 1; or the value of the environment variable
-/// GPULAB_CPU_THREADS.
+/// The number of threads that this process, its container or its job may run at once, at least 1; or the value of the
+/// environment variable GPULAB_CPU_THREADS.
 /// @throws UsageError when that is no number from 1 to 4096
 int hardware_threads();
 
-/// Bytes of memory that this computer has.
+/// Bytes of memory that this computer has, or that the container or job may use.
 std::uint64_t host_memory_bytes();
 
 } // namespace gpulab

@@ -38,6 +38,10 @@ std::string unmet_need(const Needs& needs, const Device& device);
 /// The same for the devices that a variant gets together: there must be enough of them, and each must meet the needs.
 std::string unmet_need(const Needs& needs, std::span<const Device> devices);
 
+/// Why an exception that ended a variant is no fault of it: a device with smaller groups than it takes, no more
+/// threads or memory, or what it says itself (Unsupported). Empty when it is.
+std::string why_unable(const std::exception& e, const Device& device);
+
 /// Why a variant cannot run because it is an exercise that nobody has begun; empty when it is none. The environment
 /// variable GPULAB_UNSOLVED, which `./lab run` in a hand-out sets, names them: "opencl_dot=dot opencl_scan=prefix-sum".
 std::string why_unsolved(std::string_view variant);
@@ -120,8 +124,8 @@ double total_ms(int repeats, const std::function<Pass()>& pass);
 /// @param body `body(output, watch)`: a variant with its problem, or a study's kernel with its parameters
 /// @param judge a function of no arguments that compares the output and returns a Comparison
 /// @return passed; failed, when a comparison said so or the body threw WrongResult or wrote outside a buffer; skipped,
-///         when it threw Unsupported
-/// @throws UsageError when the user asked for this variant by name and it is Unsupported
+///         when it threw what why_unable() explains
+/// @throws UsageError when the user asked by name for a variant that is skipped
 /// @throws Error and the back ends' exceptions for what went wrong on the device
 template <class Output, class Body, class Judge>
 Result measure(std::string_view name, std::span<const Device> devices, Output& output, const Options& options,
@@ -133,7 +137,6 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
     result.devices = devices.size();
     result.has_device = true;
 
-    use(devices);
     take_stray_write(); // of someone else
     const auto judge_run = [&] {
         if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
@@ -146,6 +149,7 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
         result.error = std::max(result.error, comparison.error);
     };
     try {
+        use(devices);
         poison(output);
         Stopwatch watch = options.stopwatch();
         body(output, watch);
@@ -167,13 +171,14 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
             result.total_ms = result.prepared_ms = 0;
         }
         result.status = Result::Status::passed;
-    } catch (const Unsupported& e) {
-        if (options.named(name)) throw UsageError(std::string(name) + ": " + e.what());
-        result.reason = e.what();
-        result.status = Result::Status::skipped;
     } catch (const WrongResult& e) {
         result.reason = e.what();
         result.status = Result::Status::failed;
+    } catch (const std::exception& e) {
+        result.reason = why_unable(e, result.device);
+        if (result.reason.empty()) throw;
+        if (options.named(name)) throw UsageError(std::string(name) + ": " + result.reason);
+        result.status = Result::Status::skipped;
     }
     return result;
 }
@@ -194,11 +199,14 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
 ///     }
 template <class Run, class Problem, class Output, class Judge>
 Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options, const Judge& judge) {
-    if (job.skip.empty())
-        return measure(
+    Result result;
+    if (job.skip.empty()) {
+        result = measure(
             job.variant.name, std::span<const Device>(job.devices), output, options,
             [&](Output& out, Stopwatch& watch) { job.variant.run(problem, out, watch); }, judge);
-    Result result;
+        if (result.device.is_cpu) result.note = job.variant.slow_on_cpu;
+        return result;
+    }
     result.variant = job.variant.name;
     result.backend = job.variant.backend;
     result.device = job.device();

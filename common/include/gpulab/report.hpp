@@ -16,6 +16,7 @@
 #include "gpulab/ceilings.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/gpu_state.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/terminal.hpp"
@@ -59,6 +60,7 @@ struct Result {
     bool has_device = false;
     Status status = Status::skipped;
     std::string reason; ///< why failed or skipped
+    std::string note;   ///< said below the row of a result that is much slower than others on its device
     Timing kernel;
     double total_ms = 0;    ///< host data to host data: allocate, copy in, one kernel, copy out; 0: not measured
     double prepared_ms = 0; ///< of the last pass, what serves any number of kernels: Stopwatch::prepare(); 0: none
@@ -90,10 +92,12 @@ struct Surroundings {
     /// The day, as the JSON file has it: "2026-11-22". Empty: the file has none.
     std::string date = {};
     std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
+    /// What the driver says of a GPU now: asked before the first result and after each. Empty: it is not asked.
+    std::function<GpuState(const Device&)> gpu_state = {};
 };
 
-/// Collects results, shows each in a table as it comes, and writes the files at the end. A study, which may take long,
-/// also writes them after each result: if it is interrupted, they hold all results so far.
+/// Collects results, shows each in a table as it comes, and writes the files after each: a run that is interrupted
+/// leaves all results so far.
 ///
 ///     Report report(options, {{"n", n}});
 ///     report.sequential({"cpu_sequential", time_of_the_reference});

@@ -37,8 +37,13 @@ template <class Run> struct Variant {
     Backend backend;
     Run* run; ///< nullptr when this build leaves the back end out
     Needs needs = {};
-    bool baseline = false; ///< a vendor library, for comparison
+    bool baseline = false;             ///< a vendor library, for comparison
+    std::string_view slow_on_cpu = {}; ///< OpenCL: why it is slow where the device is a CPU
 };
+
+/// Variant::slow_on_cpu of what has barriers.
+inline constexpr std::string_view barriers_on_cpu =
+    "slow on a CPU: at each barrier a core runs through all items of the group, and local memory is ordinary memory";
 
 namespace detail {
 [[noreturn]] void no_variant_called(std::string_view name); // throws

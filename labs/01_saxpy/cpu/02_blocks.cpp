@@ -5,10 +5,9 @@
 // Limit: main memory, which all threads share. More threads help until its bandwidth is used up (`--study threads`).
 // The time includes starting and joining the threads, because a program that uses threads has to do that too.
 #include <algorithm>
-#include <thread>
-#include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
@@ -24,11 +23,11 @@ void cpu_blocks_of(const Problem& p, Output& c, Stopwatch& watch, unsigned threa
 
     watch.tile(threads);
     const auto run = [&] {
-        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        gpulab::Threads workers; // waits for its threads when it goes out of scope
         for (std::size_t t = 0; t < threads; ++t) {
             const std::size_t begin = t * share + std::min(t, remainder);
             const std::size_t end = begin + share + (t < remainder ? 1 : 0);
-            workers.emplace_back([&, begin, end] {
+            workers.start([&, begin, end] {
                 for (std::size_t i = begin; i < end; ++i) c[i] = p.k * p.a[i] + p.b[i];
             });
         }

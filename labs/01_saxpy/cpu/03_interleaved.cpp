@@ -4,10 +4,8 @@
 // Limit: the caches. The 16 floats of a 64-byte cache line belong to up to 16 threads. Each of these threads loads
 // the line for a part of its floats, and the threads write to the same line of c in turn, so that the line moves from
 // core to core (false sharing). On a GPU the same order is the right one: see cuda_grid_stride.
-#include <thread>
-#include <vector>
-
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -17,9 +15,9 @@ void cpu_interleaved(const Problem& p, Output& c, Stopwatch& watch) {
 
     watch.tile(threads);
     const auto run = [&] {
-        std::vector<std::jthread> workers;
+        gpulab::Threads workers;
         for (std::size_t t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] {
+            workers.start([&, t] {
                 for (std::size_t i = t; i < p.size(); i += threads) c[i] = p.k * p.a[i] + p.b[i];
             });
     };

@@ -7,9 +7,9 @@
 // Limit: the P chains of additions, and starting the threads when n is small.
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -23,11 +23,11 @@ template <class T> void cpu_threads_mutex(const SumProblem<T>& p, Scalar<T>& sum
         double total = 0;
         std::mutex mutex;
         {
-            std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+            gpulab::Threads workers; // waits for its threads when it goes out of scope
             for (std::size_t t = 0; t < threads; ++t) {
                 const std::size_t begin = t * share + std::min(t, remainder);
                 const std::size_t end = begin + share + (t < remainder ? 1 : 0);
-                workers.emplace_back([&, begin, end] {
+                workers.start([&, begin, end] {
                     double local = 0;
                     for (std::size_t i = begin; i < end; ++i) local += p.a[i];
                     const std::lock_guard lock(mutex);

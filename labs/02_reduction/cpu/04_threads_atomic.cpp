@@ -5,9 +5,9 @@
 // Limit: as in rung 3. With one addition per thread the two cost the same.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -20,11 +20,11 @@ template <class T> void cpu_threads_atomic(const SumProblem<T>& p, Scalar<T>& su
     const auto run = [&] {
         std::atomic<double> total = 0;
         {
-            std::vector<std::jthread> workers;
+            gpulab::Threads workers;
             for (std::size_t t = 0; t < threads; ++t) {
                 const std::size_t begin = t * share + std::min(t, remainder);
                 const std::size_t end = begin + share + (t < remainder ? 1 : 0);
-                workers.emplace_back([&, begin, end] {
+                workers.start([&, begin, end] {
                     double local = 0;
                     for (std::size_t i = begin; i < end; ++i) local += p.a[i];
                     total.fetch_add(local);

@@ -6,10 +6,9 @@
 // are operations of std::atomic, but the two together are not one step. fetch_add is.
 #include <algorithm>
 #include <atomic>
-#include <thread>
-#include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "studies.hpp"
 
 namespace reduction {
@@ -19,16 +18,16 @@ void cpu_count(std::size_t n, Addition addition, Count& count, Stopwatch& watch)
     const auto run = [&] {
         std::atomic<std::uint32_t> total = 0;
         {
-            std::vector<std::jthread> workers;
+            gpulab::Threads workers;
             for (std::size_t t = 0; t < threads; ++t) {
                 const std::size_t share = n / threads + (t < n % threads ? 1 : 0);
-                workers.emplace_back([&total, share, addition] {
+                workers.start([&total, share, addition] {
                     for (std::size_t i = 0; i < share; ++i)
                         if (addition == Addition::atomic) total.fetch_add(1, std::memory_order_relaxed);
                         else total.store(total.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
                 });
             }
-        } // the end of a jthread waits for it
+        } // the end of `workers` waits for its threads
         count[0] = total.load();
     };
     watch.time(run, gpulab::poisoning(count));

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "studies.hpp"
 
 namespace reduction {
@@ -35,11 +35,11 @@ void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, 
         double total = 0;
         std::mutex mutex;
         {
-            std::vector<std::jthread> workers;
+            gpulab::Threads workers;
             for (std::size_t t = 0; t < threads; ++t) {
                 const std::size_t begin = t * share + std::min(t, remainder);
                 const std::size_t end = begin + share + (t < remainder ? 1 : 0);
-                workers.emplace_back([&, begin, end] {
+                workers.start([&, begin, end] {
                     double local = 0;
                     for (std::size_t i = begin; i < end; ++i) local += series_term(p.series, p.x, i);
                     const std::lock_guard lock(mutex);

@@ -6,9 +6,9 @@
 // Limit: each task walks down a column of B, as in cpu_ijk. Where sums are short, the limit is the counter: all threads
 // increment it, so its cache line moves from core to core for every task.
 #include <atomic>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -29,9 +29,9 @@ template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Sto
     watch.tile(static_cast<std::size_t>(threads));
     const auto run = [&] {
         std::atomic<std::size_t> next{0};
-        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        gpulab::Threads workers; // waits for its threads when it goes out of scope
         for (int t = 0; t < threads; ++t)
-            workers.emplace_back([&] {
+            workers.start([&] {
                 for (std::size_t e = next++; e < p.size(); e = next++) c[e] = element(p, e / p.n, e % p.n);
             });
     };

@@ -5,9 +5,9 @@
 // Limit: loads, as in cpu_ikj, on all cores: all of B passes through a core for each row.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -17,9 +17,9 @@ template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwat
     watch.tile(static_cast<std::size_t>(threads), "m");
     const auto run = [&] {
         std::atomic<std::size_t> next{0};
-        std::vector<std::jthread> workers;
+        gpulab::Threads workers;
         for (int t = 0; t < threads; ++t)
-            workers.emplace_back([&] {
+            workers.start([&] {
                 for (std::size_t i = next++; i < p.m; i = next++) {
                     T* const row = c.data() + i * p.n;
                     std::fill(row, row + p.n, T{0});

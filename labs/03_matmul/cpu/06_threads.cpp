@@ -4,10 +4,9 @@
 // is shared while they run. Each band is computed in blocks, as in cpu_blocked.
 // Limit: the arithmetic and the caches of all cores. A tuned library also copies A and B into an order in which they
 // are read from start to end (packing), and keeps a block of sums in registers.
-#include <thread>
-
 #include "blocks.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace matmul {
 
@@ -17,11 +16,11 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch
     name_blocks(watch);
     watch.tile(threads, "m").tile(threads * block_rows, "m");
     const auto run = [&] {
-        std::vector<std::jthread> workers;
+        gpulab::Threads workers;
         for (std::size_t t = 0; t < threads; ++t) {
             const std::size_t begin = t * share + std::min(t, remainder);
             const std::size_t end = begin + share + (t < remainder ? 1 : 0);
-            workers.emplace_back([&, begin, end] { multiply_rows(p, c, begin, end); });
+            workers.start([&, begin, end] { multiply_rows(p, c, begin, end); });
         }
     };
     watch.time(run, gpulab::poisoning(c));

@@ -5,10 +5,10 @@
 // binary search finds these places.
 // Limit: main memory. A row longer than a thread's share is still the work of one thread.
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -27,9 +27,9 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch
     watch.tile(threads, "rows");
     watch.tile(threads, "nnz");
     const auto run = [&] {
-        std::vector<std::jthread> workers;
+        gpulab::Threads workers;
         for (std::size_t t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] {
+            workers.start([&, t] {
                 for (std::size_t i = cut[t]; i < cut[t + 1]; ++i) {
                     T sum = 0;
                     for (auto k = static_cast<std::size_t>(a.row_start[i]);

@@ -4,10 +4,8 @@
 // cut in the same way.
 //
 // Limit: the cores, which work on one byte at a time and test each for alpha.
-#include <thread>
-#include <vector>
-
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "streams.hpp"
 
 namespace streams {
@@ -16,9 +14,9 @@ void cpu_threads(const Problem& p, Output& out, Stopwatch& watch) {
     const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
     watch.tile(threads, "rows");
     const auto run = [&] {
-        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        gpulab::Threads workers; // waits for its threads when it goes out of scope
         for (std::size_t t = 0; t < threads; ++t)
-            workers.emplace_back(
+            workers.start(
                 [&, t] { transform_rows(p, out, p.image.height * t / threads, p.image.height * (t + 1) / threads); });
     };
     watch.time(run, gpulab::poisoning(out.pixels));

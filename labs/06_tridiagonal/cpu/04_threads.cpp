@@ -2,10 +2,10 @@
 //
 // Changed: systems do not depend on each other, so each thread takes a run of them. Within a system nothing changes.
 // Limit: as in cpu_thomas, per core; then main memory. A single system keeps a single core busy.
-#include <thread>
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/parallel.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
@@ -15,9 +15,9 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
     std::vector<std::vector<T>> scratch(threads, std::vector<T>(p.n)); // c' of one system for each thread
     watch.tile(threads, "systems");
     const auto run = [&] {
-        std::vector<std::jthread> workers;
+        gpulab::Threads workers;
         for (std::size_t t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] {
+            workers.start([&, t] {
                 std::vector<T>& c_new = scratch[t];
                 for (std::size_t s = p.systems * t / threads; s < p.systems * (t + 1) / threads; ++s) {
                     const T *a = &p.a[s * p.n], *b = &p.b[s * p.n], *c = &p.c[s * p.n], *d = &p.d[s * p.n];

@@ -53,7 +53,7 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
                 all.arrive_and_wait(); // Ex and Ey are complete
             }
         };
-        gpulab::in_team(threads, work);
+        gpulab::in_team(threads, all, work);
     };
     watch.time(run, [&] { out.field = book.start; });
 }

@@ -155,7 +155,7 @@ template <class T> void in_bands(const Problem<T>& p, Output<T>& out, Stopwatch&
                 all.arrive_and_wait(); // P and Q are complete
             }
         };
-        gpulab::in_team(threads, work);
+        gpulab::in_team(threads, all, work);
     };
     watch.time(run, [&] {
         out.field = p.start;

@@ -46,7 +46,7 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
         };
         std::copy(problem.start.begin(), problem.start.end(), p.begin());
         std::vector<Output<T>> outputs(threads); // the histories are equal; that of thread 0 is kept
-        gpulab::in_team(static_cast<int>(threads), [&](int me) {
+        gpulab::in_team(static_cast<int>(threads), everybody, [&](int me) {
             const auto thread = static_cast<std::size_t>(me);
             const std::size_t begin = split.first[thread], end = split.first[thread + 1];
             Shares& mine = shares[thread];

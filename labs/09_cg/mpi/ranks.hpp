@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gpulab/error.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace cg {
@@ -29,8 +30,12 @@ struct Ranks {
 /// answer. mpirun then ends the other ranks. What runs on a GPU ends with its process.
 class Watchdog {
 public:
-    Watchdog(double seconds, int rank)
-        : rank_(rank), thread_([this, seconds](const std::stop_token& stop) { watch(seconds, stop); }) {}
+    Watchdog(double seconds, int rank) : rank_(rank) {
+        thread_.start([this, seconds] { watch(seconds); });
+    }
+    ~Watchdog() { ended_ = true; }
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
     void begin() {
         progress();
         watching_ = true;
@@ -39,10 +44,10 @@ public:
     void end() { watching_ = false; }
 
 private:
-    void watch(double seconds, const std::stop_token& stop) {
+    void watch(double seconds) {
         double last = gpulab::clock_ms();
         std::uint64_t seen = 0;
-        while (!stop.stop_requested()) {
+        while (!ended_) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
             if (const std::uint64_t now = count_; now != seen || !watching_) {
                 seen = now;
@@ -57,9 +62,9 @@ private:
         }
     }
     std::atomic<std::uint64_t> count_ = 0;
-    std::atomic<bool> watching_ = false;
+    std::atomic<bool> watching_ = false, ended_ = false;
     int rank_;
-    std::jthread thread_;
+    gpulab::Threads thread_; // the last member: it ends before what it uses
 };
 
 /// For tests: CG_MPI_FAULT=die:RANK or stop:RANK makes that rank end, or stop without an end, in its third iteration.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpulab/parallel.hpp"
+
 namespace cg {
 
 /// Threads that do the same for all devices at the same time, each for its own. To put a command into a queue takes the
@@ -20,7 +22,7 @@ public:
     /// @param count of devices; the caller's thread works for the first one
     explicit HostThreads(std::size_t count) : errors_(count) {
         try {
-            for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+            for (std::size_t i = 1; i < count; ++i) threads_.start([this, i] { work(i); });
         } catch (...) { // no more threads: those that wait must end
             begin(nullptr);
             throw;
@@ -45,7 +47,7 @@ private:
     /// Begins a round, in which every thread calls the body once; null ends the threads.
     void begin(const std::function<void(std::size_t)>* body) {
         body_ = body;
-        busy_ = threads_.size();
+        busy_ = threads_.count();
         ++round_;
         round_.notify_all();
     }
@@ -66,7 +68,7 @@ private:
     std::atomic<unsigned> round_ = 0;
     std::atomic<std::size_t> busy_ = 0;
     std::vector<std::exception_ptr> errors_; // of the devices
-    std::vector<std::jthread> threads_;      // the last member: they end before what they use
+    gpulab::Threads threads_;                // the last member: they end before what they use
 };
 
 } // namespace cg

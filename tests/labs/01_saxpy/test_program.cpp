@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,12 +11,18 @@
 #include <vector>
 
 #if !defined(_WIN32)
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 #include "checks.hpp"
 #include "distances.hpp"
 #include "gpulab/device.hpp"
+#if defined(ODD_OPENCL)
+#include "gpulab/opencl/api.hpp"
+#endif
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/contract.hpp"
@@ -114,14 +121,124 @@ const gpulab::testing::ProgramCases contract([] {
 });
 } // namespace
 
+#if defined(ODD_OPENCL) && !defined(__SANITIZE_ADDRESS__)
+namespace {
+/// A run on the CPU and in OpenCL, where a call of OpenCL is odd: see odd_opencl.cpp.
+gpulab::testing::Outcome odd_run(const std::string& what, Json& results, const std::string& more = "") {
+    gpulab::testing::devices_or_skip(Backend::opencl);
+    const gpulab::testing::Environment odd("ODD_OPENCL", what), library("LD_PRELOAD", ODD_OPENCL);
+    const gpulab::testing::ScratchFile json;
+    const auto outcome = program("--n 1000 --repeat 1 --json " + json.path() + more);
+    if (outcome.exit_code == 0 || more.empty()) results = json.json();
+    return outcome;
+}
+
+/// How many results of a back end have this status, and in their reason these words.
+std::size_t count_of(const Json& results, const char* backend, const char* status, const std::string& words = "") {
+    return static_cast<std::size_t>(std::ranges::count_if(results["variants"], [&](const Json& v) {
+        return v["backend"] == backend && v["status"] == status &&
+               (words.empty() || v["reason"].get<std::string>().find(words) != std::string::npos);
+    }));
+}
+} // namespace
+
+TEST_CASE("a platform that ends the program costs what runs on it, and nothing else", "[program]") {
+    Json results;
+    const auto search = odd_run("search", results);
+    CHECK(search.exit_code == 0);
+    CHECK(search.err.find(" ended the program in the search for devices. It begins again without it.\n") !=
+          std::string::npos);
+    CHECK(count_of(results, "cpu", "passed") == 3);
+    CHECK(count_of(results, "opencl", "skipped", " ended the program in the search for devices") == 4);
+
+    const auto kernel = odd_run("kernel", results);
+    CHECK(kernel.exit_code == 2); // it may be the rung's fault
+    CHECK(kernel.err.find(" ended the program in opencl_raw. ") != std::string::npos);
+    CHECK(count_of(results, "cpu", "passed") == 3);
+    CHECK(count_of(results, "opencl", "skipped", " ended the program in opencl_raw") == 4);
+
+    const auto named = odd_run("search", results, " --backend opencl");
+    CHECK(named.exit_code == 2);
+    CHECK(named.err.find("saxpy: back end opencl: ") != std::string::npos);
+}
+
+TEST_CASE("a device that answers a query with an error is used as far as it is known", "[program]") {
+    for (const int query : {CL_DEVICE_NAME, CL_DEVICE_TYPE, CL_DEVICE_GLOBAL_MEM_SIZE, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
+                            CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_DOUBLE_FP_CONFIG, CL_DEVICE_MAX_WORK_GROUP_SIZE,
+                            CL_DEVICE_MAX_WORK_ITEM_SIZES}) {
+        INFO(query);
+        Json results;
+        CHECK(odd_run(std::to_string(query), results).exit_code == 0);
+        CHECK(count_of(results, "opencl", "passed") == 4 * gpulab::devices(Backend::opencl).size());
+    }
+}
+
+TEST_CASE("what runs on a device that cannot be used is skipped with the reason", "[program]") {
+    Json results;
+    CHECK(odd_run("context", results).exit_code == 0);
+    CHECK(count_of(results, "cpu", "passed") == 3);
+    CHECK(count_of(results, "opencl", "skipped", " cannot be used: clCreateContext failed: CL_DEVICE_NOT_AVAILABLE") ==
+          4 * gpulab::devices(Backend::opencl).size());
+}
+#endif
+
+#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("where no thread can be started, what needs threads is skipped, and all else runs", "[program]") {
+    const gpulab::testing::ScratchFile json;
+    const gpulab::testing::Environment threads("GPULAB_CPU_THREADS", "4096");
+    // Memory for the stacks of so many threads is not there.
+    const std::string command = std::string("ulimit -v 4000000; ") + SAXPY_PROGRAM +
+                                " --n 1000 --repeat 1 --backend cpu --json " + json.path() + " > /dev/null";
+    CHECK(std::system(command.c_str()) == 0);
+    const Json variants = json.json()["variants"];
+    REQUIRE(variants.size() == 3);
+    CHECK(variants[0]["status"] == "passed");
+    for (const std::size_t i : {1, 2})
+        CHECK(variants[i]["reason"] == "cannot start a thread: the system allows no more (see ulimit -u)");
+}
+#endif
+
+TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]") {
+    const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
+    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    const std::string why = "slow on a CPU: a core runs one item after the other";
+    const auto variants = [&](const std::string& names) {
+        return program("--repeat 1 --warmup 1 --device opencl:0 --variant " + names).out;
+    };
+    CHECK(variants("opencl_one_item,opencl_grid_stride").find(why) != std::string::npos);
+    CHECK(variants("opencl_grid_stride").find(why) == std::string::npos); // slower than nothing
+}
+
 #if !defined(_WIN32)
-TEST_CASE("a cache of PoCL is found by a name without a folder, too", "[program]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+TEST_CASE("programs that run at the same time have caches of PoCL of their own", "[program]") {
+    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
+        SKIP("needs PoCL");
     const gpulab::testing::ScratchFolder folder;
-    const gpulab::testing::Environment set("POCL_CACHE_DIR", "cache");
-    CHECK(std::system(
-              ("cd " + folder.path() + " && " + SAXPY_PROGRAM + " --n 1000 --repeat 1 --variant opencl_raw > /dev/null")
-                  .c_str()) == 0);
+    const gpulab::testing::Environment set("POCL_CACHE_DIR", folder.path(""));
+    const auto run = [&] { program.done("--n 1000 --repeat 1 --variant opencl_one_item"); };
+    run();
+    CHECK_FALSE(folder.has("2"));
+    const int first = ::open(folder.path("").c_str(), O_RDONLY | O_CLOEXEC); // as a program that runs has it
+    REQUIRE(::flock(first, LOCK_EX | LOCK_NB) == 0);
+    run();
+    ::close(first);
+    CHECK_FALSE(std::filesystem::is_empty(folder.path("2")));
+    const gpulab::testing::Environment relative("POCL_CACHE_DIR", "here");
+    program.in(folder).done("--n 1000 --repeat 1 --variant opencl_one_item");
+    CHECK(folder.has("here"));
+}
+
+TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
+    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
+        SKIP("needs PoCL");
+    const gpulab::testing::ScratchFile json;
+    const std::string command =
+        std::string("ulimit -s 256; ") + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null";
+    CHECK(std::system(command.c_str()) == 0);
+    for (const auto& v : json.json()["variants"]) {
+        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+        if (v["backend"] == "opencl") CHECK(v["reason"] == "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
+    }
 }
 
 TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept",

@@ -8,13 +8,12 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab_testing/large.hpp"
 #include "matmul.hpp"
 
@@ -23,9 +22,9 @@ namespace matmul::testing {
 /// Calls `body(row)` for every row of C, on all CPU threads.
 template <class Body> void each_row(std::size_t rows, const Body& body) {
     std::atomic<std::size_t> next{0};
-    std::vector<std::jthread> workers;
+    gpulab::Threads workers;
     for (unsigned t = 0; t < std::max(1u, static_cast<unsigned>(gpulab::hardware_threads())); ++t)
-        workers.emplace_back([&] {
+        workers.start([&] {
             for (std::size_t i = next++; i < rows; i = next++) body(i);
         });
 }

@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/parallel.hpp"
 #include "perturbed.hpp"
 
 using namespace streams::testing;
@@ -12,7 +12,7 @@ using namespace streams::testing;
 namespace {
 
 std::mutex mutex;
-std::vector<std::jthread> releasing;
+gpulab::Threads releasing;
 
 // PoCL 3.1 ends with an assertion (pocl_release_dlhandle_cache) when two of its threads begin kernels of two queues at
 // the same time. In a process with one thread it does not; late commands change the order of what queues do all the
@@ -26,7 +26,7 @@ void keep_back(cl_command_queue queue) {
     const cl_event event = clCreateUserEvent(context, nullptr);
     clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr);
     const std::lock_guard lock(mutex);
-    releasing.emplace_back([event] {
+    releasing.start([event] {
         std::this_thread::sleep_for(perturbed::delay);
         clSetUserEventStatus(event, CL_COMPLETE);
         clReleaseEvent(event);
@@ -37,7 +37,7 @@ void keep_back(cl_command_queue queue) {
 
 void streams::testing::perturbed::join_opencl() {
     const std::lock_guard lock(mutex);
-    releasing.clear();
+    releasing.join();
 }
 
 extern "C" {

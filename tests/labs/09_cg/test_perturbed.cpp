@@ -15,6 +15,7 @@
 
 #include "gpulab/jobs.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab_testing/program.hpp"
 #include "systems.hpp"
 
@@ -31,7 +32,7 @@ std::size_t commands = 0;    // copies and kernels since begin()
 std::size_t late_one = none; // the number of the command that is late
 std::size_t flushes = 0;     // since begin()
 std::set<std::size_t> sizes; // of the kernels since begin(), in work-items
-std::vector<std::jthread> releasing;
+gpulab::Threads releasing;
 
 void begin(std::size_t which = none) {
     commands = flushes = 0;
@@ -46,7 +47,7 @@ void note(cl_command_queue queue) {
     clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
     const cl_event event = clCreateUserEvent(context, nullptr);
     clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr);
-    releasing.emplace_back([event] {
+    releasing.start([event] {
         std::this_thread::sleep_for(delay);
         clSetUserEventStatus(event, CL_COMPLETE);
         clReleaseEvent(event);
@@ -65,7 +66,7 @@ std::string late_fault(cg::Run<double>* run) {
         gpulab::testing::in_turn([&] {
             begin(late);
             run(c.problem, out, once);
-            releasing.clear();
+            releasing.join();
         });
         return out;
     };

@@ -10,11 +10,11 @@
 #include <any>
 #include <cstddef>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace gpulab::testing {
 
@@ -56,9 +56,9 @@ private:
 /// Calls `body(begin, end)` for the parts of 0 ... n - 1, on all CPU threads.
 template <class Body> void in_parts(std::size_t n, const Body& body) {
     const std::size_t part = ceil_div(n, static_cast<std::size_t>(hardware_threads()));
-    std::vector<std::jthread> workers;
+    Threads workers;
     for (std::size_t begin = 0; begin < n; begin += part)
-        workers.emplace_back([&body, begin, end = std::min(n, begin + part)] { body(begin, end); });
+        workers.start([&body, begin, end = std::min(n, begin + part)] { body(begin, end); });
 }
 
 } // namespace gpulab::testing
