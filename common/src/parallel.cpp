@@ -15,7 +15,7 @@ void Threads::start(std::function<void()> work) {
     try {
         threads_.emplace_back(std::move(work));
     } catch (const std::system_error&) {
-        throw Unsupported("cannot start a thread: the system allows no more (see ulimit -u)");
+        throw Unsupported("cannot start a thread: the system allows no more (see ulimit -u and -v)");
     }
 }
 

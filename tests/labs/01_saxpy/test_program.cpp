@@ -194,7 +194,7 @@ TEST_CASE("where no thread can be started, what needs threads is skipped, and al
     REQUIRE(variants.size() == 3);
     CHECK(variants[0]["status"] == "passed");
     for (const std::size_t i : {1, 2})
-        CHECK(variants[i]["reason"] == "cannot start a thread: the system allows no more (see ulimit -u)");
+        CHECK(variants[i]["reason"] == "cannot start a thread: the system allows no more (see ulimit -u and -v)");
 }
 #endif
 
