@@ -20,7 +20,8 @@ void Warp::begin(Mask threads) {
     exited = 0;
     state = nullptr;
     executed = 0;
-    poll_ = {};
+    polls_ = {};
+    next_poll_ = 0;
     near_ = {};
     at_cluster_barrier = 0;
     copies.clear();
@@ -190,10 +191,12 @@ bool Warp::meet(const Instruction& instruction, Mask mask, const std::uint32_t* 
 
 void Warp::polled(const Instruction& instruction, const void* address, std::uint64_t value) {
     constexpr unsigned patience = 8;
-    if (poll_.at != &instruction || poll_.address != address || poll_.value != value) {
-        if (poll_.count) owner_.grid.progress.fetch_add(1, std::memory_order_relaxed);
-        poll_ = {&instruction, address, value, 0};
-    } else if (++poll_.count >= patience) sleep_ = true;
+    auto poll = std::ranges::find(polls_, &instruction, &Poll::at); // a loop may look at several words
+    if (poll == polls_.end()) poll = polls_.begin() + next_poll_++ % polls_.size();
+    if (poll->at != &instruction || poll->address != address || poll->value != value) {
+        if (poll->count) owner_.grid.progress.fetch_add(1, std::memory_order_relaxed);
+        *poll = {&instruction, address, value, 0};
+    } else if (++poll->count >= patience) sleep_ = true;
 }
 
 void Warp::fault(Fault::Kind kind, const std::string& text, const Instruction& instruction, unsigned lane) {

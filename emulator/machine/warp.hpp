@@ -2,6 +2,7 @@
 #include "machine/launch.hpp"
 #include "machine/memory.hpp"
 #include "ptx/module.hpp"
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -73,7 +74,7 @@ public:
     /// nanosleep: others go first. Without polling it is a pause, after which the lanes go on by themselves.
     void pause() {
         sleep_ = true;
-        if (!poll_.count) wrote_ = true;
+        if (std::ranges::all_of(polls_, [](const Poll& poll) { return poll.count == 0; })) wrote_ = true;
     }
     void wrote() { wrote_ = true; } ///< memory changed, which others may wait for
     Mask living() const { return lanes & ~exited; }
@@ -136,13 +137,15 @@ private:
     bool stop_ = false;    ///< the running group changed
     bool sleep_ = false, wrote_ = false;
     bool called_off_ = false;
-    struct {
+    struct Poll {
         const Instruction* at;
         const void* address;
         std::uint64_t value;
         unsigned count;
-    } poll_{};
-    Allocation near_; ///< the allocation accessed last
+    };
+    std::array<Poll, 16> polls_{}; ///< of the last instructions that polled
+    std::size_t next_poll_ = 0;    ///< the place of the next one
+    Allocation near_;              ///< the allocation accessed last
 };
 
 /// What instructions for memory keep in Instruction::modifiers.

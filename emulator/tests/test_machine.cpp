@@ -153,6 +153,19 @@ TEST_CASE("a grid whose blocks wait for more than can be resident is a deadlock"
     CHECK(fault_of(program, {300}, {1}, program.array<unsigned>(1)).kind == Fault::Kind::deadlock);
 }
 
+TEST_CASE("a block that looks at two words in turn lets the others go on") {
+    PtxProgram program(
+        "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 1; @%p1 st.volatile.global.u32 [%a0], 1; "
+        "@%p1 st.volatile.global.u32 [%a0+4], 1; WAIT: ld.relaxed.gpu.u32 %r1, [%a0]; "
+        "ld.relaxed.gpu.u32 %r2, [%a0+4]; and.b32 %r1, %r1, %r2; setp.ne.u32 %p1, %r1, 1; @%p1 bra WAIT;");
+    program.launch.cooperative = true;
+    program.launch.host_threads = 1;
+    program.launch.instruction_limit = 100000;
+    const auto* out = program.array<unsigned>(2);
+    program.run({2}, {32}, out);
+    CHECK(out[1] == 1);
+}
+
 TEST_CASE("a cooperative launch finds a word to count in, and a block that never counts there is a deadlock") {
     // As grid.sync() does: %envreg1 and %envreg2 hold the address of two words, of which the second is its own.
     const bool all = GENERATE(true, false);
