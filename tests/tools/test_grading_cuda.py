@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import BUILD, PROGRAMS, ROOT, files_of, sandbox, saxpy, with_tests
+from grading_support import BUILD, LABS, PROGRAMS, ROOT, files_of, judge_of, sandbox, saxpy, with_tests
 
 from grading import cuda, judge as judging, launches, report
 from grading.exercises import load
@@ -322,6 +322,19 @@ def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_openc
         text = text.replace(RUNG_LINE, "const std::size_t i = j / 256 * 256 + j % 8 * 32 + j % 256 / 8; " + RUNG_LINE)
     [result] = saxpy.judge(with_tests(exercise, lambda one: one.name == first.name), part, {part.files[0]: text.encode()}, 0)
     assert result.outcome == outcome and re.search(told if "|" in told else re.escape(told), result.message), result
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_rung_in_cuda_asks_the_emulator_for_what_its_test_allows(name):
+    """A hand-out has no rung to compare with: where the rung itself asked for more, no submission would be right."""
+    with judge_of(name) as judge:
+        parts = [(exercise, part) for exercise, part in judge.lab.parts()
+                 if part.backend == "cuda" and not judge.why_not(part) and any(one.check == "cost" for one in exercise.tests)]
+        if not (parts and judge.emulated):
+            pytest.skip("CUDA has a GPU here" if parts else f"{name} has no test of cost in CUDA that can be graded here")
+        for exercise, part in parts:
+            results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, files_of(part, judge.lab.rung), 0)
+            assert {one.outcome for one in results} == {PASSED}, (exercise.name, results)
 
 
 def test_host_code_that_could_disturb_the_emulator_is_told_by_its_symbols():

@@ -248,22 +248,6 @@ def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
             assert ran.returncode == 0, f"{part.rung}: {ran.stderr}"
 
 
-def test_a_rung_in_cuda_asks_the_emulator_for_what_its_test_allows(judge):
-    """A hand-out has no rung to compare with: where the rung itself asked for more, no submission would be right."""
-    submissions = {f"emulated cuda {exercise.name}": (exercise, part, files_of(part, judge.lab.rung)) for exercise, part in judge.lab.parts()
-                   if part.backend == "cuda" and not judge.why_not(part) and judge.emulated and any(one.check == "cost" for one in exercise.tests)}
-
-    def graded(name):
-        exercise, part, files = submissions[name]
-        results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, files, 0)
-        assert {one.outcome for one in results} == {PASSED}, told(results)
-        return "passed", ""
-
-    if not submissions:
-        pytest.skip(f"{judge.lab.name} has no test of cost that the emulator runs here")
-    assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
-
-
 def rows_of(lab, part):
     """The mistakes in an exercise's file and rung that its tests should find: evenly spaced ones where there are many."""
     finders = ("values", "guard bands", "oclgrind") if part.backend == "opencl" else ("values", "guard bands")
