@@ -1,10 +1,11 @@
 """./lab does what its help says."""
 
 import glob
-import json
 import os
 import re
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import LABS, ROOT, passed, refused, run
@@ -182,9 +183,11 @@ def test_one_variant_is_tested_by_its_name():
     build = os.environ.get("GPULAB_BUILD")
     if not build:
         pytest.skip("no build")
-    shown = json.loads(passed("ctest", "--test-dir", build, "-C", "variant", "-R", "^test_saxpy: one variant$", "--show-only=json-v1").stdout)
+    # Read, because ctest, even where it only lists, begins the log of its folder anew: that of the run which this is a part of.
+    listed = Path(build, "tests/labs/01_saxpy/CTestTestfile.cmake").read_text(encoding="utf-8")
+    command = shlex.split(re.search(r"add_test\(\[=\[test_saxpy: one variant\]=\] (.*)\)", listed)[1].replace(r"\$", "$"))
     for variant, code in (("cpu_blocks", 0), ("cpu_block", 2)):
-        ran = run(*shown["tests"][0]["command"], GPULAB_TEST_VARIANT=variant)
+        ran = run(*command, GPULAB_TEST_VARIANT=variant)
         assert ran.returncode == code and ("All tests passed" in ran.stdout) == (code == 0), ran
 
 
