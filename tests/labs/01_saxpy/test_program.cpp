@@ -186,8 +186,8 @@ TEST_CASE("what runs on a device that cannot be used is skipped with the reason"
 TEST_CASE("where no thread can be started, what needs threads is skipped, and all else runs", "[program]") {
     const gpulab::testing::ScratchFile json;
     const gpulab::testing::Environment threads("GPULAB_CPU_THREADS", "4096");
-    // Memory for the stacks of so many threads is not there.
-    const std::string command = std::string("ulimit -v 4000000; ") + SAXPY_PROGRAM +
+    // 4096 stacks of 8 MiB take more address space than the limit leaves.
+    const std::string command = std::string("ulimit -s 8192; ulimit -v 4000000; ") + SAXPY_PROGRAM +
                                 " --n 1000 --repeat 1 --backend cpu --json " + json.path() + " > /dev/null";
     CHECK(std::system(command.c_str()) == 0);
     const Json variants = json.json()["variants"];
