@@ -31,8 +31,6 @@ const char* name_of(Space space) {
     return space == Space::global ? "global" : space == Space::shared ? "shared" : "local";
 }
 
-std::string bytes_in_words(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
-
 template <class F> void for_lanes(Mask mask, const F& f) {
     for (; mask; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
 }

@@ -18,8 +18,6 @@ std::string hex(std::uint64_t value) {
     return text;
 }
 
-std::string bytes_of(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
-
 } // namespace
 
 void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic,
@@ -75,7 +73,7 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
             if (mask >> lane & 1 && wrong(addresses[lane])) return lane;
         return 0u;
     };
-    const auto does = [&] { return verb(what.kind) + bytes_of(what.bytes); };
+    const auto does = [&] { return verb(what.kind) + bytes_in_words(what.bytes); };
     if (ones & (natural - 1)) {
         const unsigned lane = first_lane([&](std::uint64_t address) { return (address & (natural - 1)) != 0; });
         fault(Fault::Kind::misaligned_address,
@@ -97,7 +95,7 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
             if (!peer_of(address) || (address & 0xffffff) + what.bytes > size)
                 fault(Fault::Kind::illegal_address,
                       does() + " of shared memory at " + std::to_string(address & 0xffffff) +
-                          ", of which the block has " + bytes_of(size),
+                          ", of which the block has " + bytes_in_words(size),
                       instruction, lane);
         }
         if (high < 1 << 24)
@@ -114,7 +112,7 @@ void Warp::translate(const Instruction& instruction, Mask mask, Space space, con
             const unsigned lane = first_lane([&](std::uint64_t address) { return address + what.bytes > size; });
             fault(Fault::Kind::illegal_address,
                   does() + " of local memory at " + std::to_string(addresses[lane]) + ", of which a thread has " +
-                      bytes_of(size),
+                      bytes_in_words(size),
                   instruction, lane);
         }
         for_lanes(mask, [&](unsigned lane) { to.lane[lane] = local(lane) + addresses[lane]; });

@@ -101,8 +101,9 @@ Allocation Memory::nearest(std::uintptr_t address) const {
     return after->second;
 }
 
+std::string bytes_in_words(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
+
 std::string Memory::neighbourhood(std::uintptr_t address) const {
-    const auto bytes_of = [](std::uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
     if (address < 4096) return "a null pointer";
     if (!in_arena(address)) return "which is no device memory, but an address of the host or a pointer without a value";
     const Allocation near = nearest(address);
@@ -114,9 +115,9 @@ std::string Memory::neighbourhood(std::uintptr_t address) const {
     }
     if (!near.begin) return "and nothing is allocated";
     return (near.contains(address)  ? "across the end of "
-            : address >= near.end() ? bytes_of(address - near.end()) + " behind the end of "
-                                    : bytes_of(near.begin - address) + " before the beginning of ") +
-           (near.name.empty() ? "an allocation" : near.name) + " of " + bytes_of(near.size);
+            : address >= near.end() ? bytes_in_words(address - near.end()) + " behind the end of "
+                                    : bytes_in_words(near.begin - address) + " before the beginning of ") +
+           (near.name.empty() ? "an allocation" : near.name) + " of " + bytes_in_words(near.size);
 }
 
 std::size_t Memory::used() const {

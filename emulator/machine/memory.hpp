@@ -25,6 +25,9 @@ struct Allocation {
     bool host_visible() const { return kind == MemoryKind::pinned || kind == MemoryKind::managed; }
 };
 
+/// "1 byte", "2 bytes".
+std::string bytes_in_words(std::uint64_t count);
+
 /// Global memory: one arena of the host's address space, so that a device address is a host address.
 ///
 /// Behind the arena lies its shadow, whose pages cost nothing until they are touched: a byte for each byte that says
