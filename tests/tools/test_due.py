@@ -139,6 +139,7 @@ if "--list-tests" in words:
     print("\\n".join(cases.get(words[0], [])))
     sys.exit()
 behaviour = dict(line.split("=") for line in pathlib.Path(__file__).with_name("behaviour").read_text().split())
+with pathlib.Path(__file__).with_name("turns").open("a") as turns: turns.write(os.environ.get("GPULAB_TEST_TURNS", "own") + "\\n")
 out = next(word for word in words if word.startswith("xml::out=")).removeprefix("xml::out=")
 text, bad = "", False
 for name in words[0].split(","):
@@ -192,6 +193,8 @@ def test_what_is_due_runs_once_and_then_nothing_is_due(run, tree):
     assert code == 0 and out.endswith("ran: 10 no case, 8 passed\n0 checks are still due\n"), out
     assert verdicts["cuda cuda_a"] == verdicts["cuda test_one"] == verdicts["memcheck cuda_a"] == "passed"
     assert verdicts["memcheck cuda_b"] == verdicts["large test_one"] == "no case"
+    turns = (tree / "build/bin/turns").read_text().split()
+    assert set(turns) == {"own", "shared"} and turns == sorted(turns), "programs without a tool would wait for those under one"
     assert judged.read(tree / "tests/judged/01_one.txt")["cuda cuda_a"].seconds == 0.5
     assert run("", "--list")[1] == "Everything has run on a GPU as it stands now.\n"
     assert run("", "--count")[1].startswith("0 checks have not run on a GPU")
