@@ -502,8 +502,8 @@ TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name"
     const std::vector<std::string> four = {"conductor 128", "conductor 256", "conductor 512", "conductor 1024",
                                            "pml 128",       "pml 256",       "pml 512",       "pml 1024"};
     for (const int steps : {4, 1000}) {
-        const auto runs = program.results(
-            fmt::format("--study table-4-1 --nx 300 --steps {} --repeat 1 --device {}", steps, device));
+        const auto runs =
+            program.results(fmt::format("--study table-4-1 --nx 300 --steps {} --repeat 1 --device {}", steps, device));
         CHECK(study_figures_fault(runs, {"seconds_1000"}, 16) == "");
         std::vector<std::string> fewer, in_full;
         for (const auto& run : runs) {
