@@ -65,7 +65,7 @@ EMULATED = {"memcheck": r"(?:Invalid|Misaligned) (?:read|write|atomic).*", "race
 # It knows where an array ends to the byte: what lies behind the end was never written either.
 EXPECTED = {"memcheck": ["memcheck"], "racecheck": ["racecheck"], "synccheck": ["synccheck"], "initcheck": ["initcheck", "memcheck"]}
 ORDERS = (0, 1, 2, 3)  # of blocks and warps: some faults show in some of them only
-INSTRUCTIONS = 5_000_000  # of a warp: more is an endless loop
+INSTRUCTIONS = 5_000_000  # of a warp at the tools' sizes: more is an endless loop
 FINDERS = ("values", "guard bands", "schedule", "large", "oclgrind", *SANITIZER)
 FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted", "emulator"}
 
@@ -125,8 +125,8 @@ class Mistake:
         return "oclgrind" if self.finder == "oclgrind" else self.backend or "cpu"
 
     def in_emulator(self) -> Mistake:
-        """The same, for the emulator to judge."""
-        return replace(self, emulated=True, accepted=self.emulator or self.accepted)
+        """The same, for the emulator to judge: whichever check finds it."""
+        return replace(self, emulated=True, check="", accepted=self.emulator or self.accepted)
 
     @property
     def entry(self) -> str:
@@ -331,8 +331,7 @@ class Build:
             named = {tag: [name for name in self.names(self.program_for(mistake), tag) if set(judged.NAMES.findall(name)) & set(mistake.rungs)]
                      for tag in ("[.sanitizer]", "[cuda]~[large]~[.]")}
             tiny, usual = named.values()
-            by_tool = mistake.finder in SANITIZER
-            return [group for group in ([] if mistake.check and not by_tool else tiny, [] if by_tool else usual) if group]
+            return [group for group in (tiny, [] if mistake.finder in SANITIZER else usual) if group]
         if mistake.cases:
             return [group for group in [self.names(self.program_for(mistake), mistake.cases)] if group]
         tag = f"[{mistake.backend}]" if mistake.backend else ""
@@ -587,9 +586,9 @@ class Judge:
             found = None  # by a check of the emulator, where results should show it: perhaps they do in another order
             for order in ORDERS if mistake.emulated and group is groups[0] else ORDERS[:1]:
                 # The cases at usual sizes come last, and judge results only: a check of each access takes them too long.
-                unchecked = mistake.emulated and order == 0 and len(groups) > 1 and group is groups[-1]
-                settings = {"CUDA_EMULATOR_ORDER": str(order), "CUDA_EMULATOR_CHECK": "off" if unchecked else "report"} \
-                    if mistake.emulated else {}
+                unchecked = mistake.emulated and group is not groups[0]
+                settings = {"CUDA_EMULATOR_ORDER": str(order), "CUDA_EMULATOR_CHECK": "off" if unchecked else "report",
+                            "CUDA_EMULATOR_INSTRUCTIONS": "" if unchecked else str(INSTRUCTIONS)} if mistake.emulated else {}
                 verdict = self.run(mistake, program, group, copy, settings=settings)
                 # Perhaps another, which hangs, kept the turn.
                 if verdict.word == "timeout" and mistake.place == "cuda" and os.environ.get("GPULAB_TEST_TURNS") != "0":
@@ -655,7 +654,7 @@ class Judge:
             environment["GPULAB_TEST_MOST_CHECKS"] = str(max_checks)
         if mistake.emulated:
             environment |= {"LD_LIBRARY_PATH": f"{self.build.folder}/emulator", "GPULAB_EMULATOR": "always", "GPULAB_TEST_TURNS": "0",
-                            "CUDA_EMULATOR_THREADS": "1", "CUDA_EMULATOR_INSTRUCTIONS": str(INSTRUCTIONS), **(settings or {})}
+                            "CUDA_EMULATOR_THREADS": "1", **(settings or {})}
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
