@@ -45,11 +45,10 @@ struct Fault : std::runtime_error {
     };
     Fault(Kind kind, const std::string& text, const std::string& kernel, const Instruction& instruction);
     Kind kind;
-    std::string kernel, file;
+    std::string kernel;
     Dim3 block{0, 0, 0}, thread{0, 0, 0};
-    unsigned line = 0;
-    std::string instruction; ///< its text
-    std::string text;        ///< what happened, without the place
+    const Instruction* instruction;
+    std::string text; ///< what happened, without the place
     /// One line: place, what happened, kernel, block, thread, instruction.
     const char* what() const noexcept override;
 

@@ -14,19 +14,16 @@ std::uint64_t Launch::default_instruction_limit() {
 }
 
 Fault::Fault(Kind kind, const std::string& text, const std::string& kernel, const Instruction& instruction)
-    : std::runtime_error(text), kind(kind), kernel(kernel), instruction(instruction.detail->text), text(text) {
-    const Location& place = instruction.detail->location.outermost();
-    if (place.file) file = *place.file;
-    line = place.line;
-}
+    : std::runtime_error(text), kind(kind), kernel(kernel), instruction(&instruction), text(text) {}
 
 const char* Fault::what() const noexcept {
     if (whole_.empty()) {
         const auto at = [](const Dim3& d) {
             return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
         };
-        whole_ = (file.empty() ? "" : file + ":" + std::to_string(line) + ": ") + text + " (kernel " + kernel +
-                 ", block " + at(block) + ", thread " + at(thread) + ", " + instruction + ")";
+        const Location& place = instruction->detail->location.outermost();
+        whole_ = (place.file ? *place.file + ":" + std::to_string(place.line) + ": " : "") + text + " (kernel " +
+                 kernel + ", block " + at(block) + ", thread " + at(thread) + ", " + instruction->detail->text + ")";
     }
     return whole_.c_str();
 }

@@ -105,7 +105,7 @@ Warp::Slice Warp::run(std::uint64_t quantum) {
             fault(Fault::Kind::endless,
                   "runs for more than " + std::to_string(launch().instruction_limit) +
                       " instructions: an endless loop?",
-                  kernel().instructions[pc_ ? pc_ - 1 : 0], static_cast<unsigned>(std::countr_zero(living)));
+                  kernel().instructions[pc_], static_cast<unsigned>(std::countr_zero(living)));
         if (active_) groups_.push_back({pc_, active_, sleep_ ? Group::State::sleeping : Group::State::ready});
     }
     return Slice::ran;

@@ -222,6 +222,7 @@ private:
             return Key{file, line, static_cast<unsigned>(read_number(lexer_))};
         };
         const Key key = three();
+        const bool of_no_line = std::get<1>(key) == 0; // the compiler's own instruction: it belongs to the line before
         const auto file = builder_.module.files.find(std::get<0>(key));
         Location location{file == builder_.module.files.end() ? nullptr : &file->second, std::get<1>(key),
                           std::get<2>(key), nullptr};
@@ -230,6 +231,7 @@ private:
             else if (const auto caller = locations_.find(three()); caller != locations_.end())
                 location.inlined_at = caller->second;
         }
+        if (of_no_line) return;
         builder_.kernel.locations.push_back(location);
         location_ = &builder_.kernel.locations.back();
         locations_[key] = location_;

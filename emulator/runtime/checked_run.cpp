@@ -1,6 +1,7 @@
 #include "checked_run.hpp"
 
 #include <atomic>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -74,10 +75,14 @@ void run_checked(const Launch& launch, Memory& arena) {
 }
 
 void say_fault(const Fault& fault) {
-    // What the checks see they tell of themselves, in more words.
-    const bool told = options().check != Options::Check::off && checks().findings().count() > 0 &&
-                      (fault.kind == Fault::Kind::illegal_address || fault.kind == Fault::Kind::misaligned_address);
-    if (!told) say(fault.what());
+    if (options().check == Options::Check::off) return say(fault.what());
+    // What the checks see they have told of, in more words.
+    if (checks().findings().count() > 0 &&
+        (fault.kind == Fault::Kind::illegal_address || fault.kind == Fault::Kind::misaligned_address))
+        return;
+    std::string what = fault.text;
+    what[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(what[0])));
+    checks().findings().add({what, "fault", fault.kernel, "", {fault.thread, fault.block, fault.instruction}, {}});
 }
 
 } // namespace cuda_emulator

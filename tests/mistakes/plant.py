@@ -60,7 +60,7 @@ SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck
              "synccheck": [], "initcheck": []}
 # What the emulator says where compute-sanitizer has a tool for it.
 EMULATED = {"memcheck": r"(?:Invalid|Misaligned) (?:read|write|atomic).*", "racecheck": r"(?:Read|Write)-write data race.*",
-            "synccheck": r"(?:(?:Block|Warp) divergence|Invalid shuffle).*|CUDA emulator: .*no thread of the block can go on.*",
+            "synccheck": r"(?:(?:Block|Warp) divergence|Invalid shuffle).*|No thread of the block can go on.*",
             "initcheck": r"Uninitialized value.*"}
 # It knows where an array ends to the byte: what lies behind the end was never written either.
 EXPECTED = {"memcheck": ["memcheck"], "racecheck": ["racecheck"], "synccheck": ["synccheck"], "initcheck": ["initcheck", "memcheck"]}
