@@ -10,6 +10,10 @@ constexpr auto add = [](auto a, auto b) { return with_nan(a + b, a, b); };
 constexpr auto sub = [](auto a, auto b) { return with_nan(a - b, a, b); };
 constexpr auto mul = [](auto a, auto b) { return with_nan(a * b, a, b); };
 constexpr auto quotient = [](auto a, auto b) { return a / b; };
+// div.approx multiplies by 1/b, which is 0 beyond 2^126.
+constexpr auto quick_quotient = []<class T>(T a, T b) -> T {
+    return std::fabs(b) > T(0x1p126) && std::isfinite(b) ? a * std::copysign(T{0}, b) : a / b;
+};
 constexpr auto fma = [](auto a, auto b, auto c) { return with_nan(std::fma(a, b, c), a, b, c); };
 // mul.ftz flushes what is subnormal before it is rounded.
 constexpr auto mul_flushed = [](auto a, auto b) {
@@ -79,8 +83,9 @@ void floating_abs(Decoder& decoder, Type type) { decode_sign<false>(decoder, typ
 void floating_neg(Decoder& decoder, Type type) { decode_sign<true>(decoder, type); }
 
 void floating_div(Decoder& decoder, Type type) {
-    if (decoder.take_one({"approx", "full"}) >= 0)
-        return decode_floats(decoder, type, quotient, decoder.take("ftz") ? flush : 0);
+    if (decoder.take("approx"))
+        return decode_floats(decoder, type, quick_quotient, decoder.take("ftz") ? flush : 0);
+    if (decoder.take("full")) return decode_floats(decoder, type, quotient, decoder.take("ftz") ? flush : 0);
     decode_floats(decoder, type, quotient, take_float_modifiers(decoder));
 }
 

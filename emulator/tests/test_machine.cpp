@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <mutex>
 
 using namespace cuda_emulator;
@@ -276,6 +277,16 @@ TEST_CASE("faults of addresses are found in every space") {
     const Fault fault = fault_of(program, {1}, {32}, program.array<unsigned>(16));
     CHECK(fault.kind == kind);
     CHECK_THAT(fault.what(), ContainsSubstring(text));
+}
+
+TEST_CASE("div.approx gives 0 for what is divided by more than 2^126, and div.full the quotient") {
+    PtxProgram program(R"(
+mov.f32 %f1, 0f7F000000; mov.f32 %f2, 0fFF000001; mov.f32 %f3, 0fFE800000; mov.f32 %f4, 0f7F800000;
+div.approx.f32 %f5, %f1, %f2; st.global.f32 [%a0], %f5; div.full.f32 %f5, %f1, %f1; st.global.f32 [%a0+4], %f5;
+div.approx.f32 %f5, %f1, %f3; st.global.f32 [%a0+8], %f5; div.approx.f32 %f5, %f4, %f1; st.global.f32 [%a0+12], %f5;)");
+    const auto* out = program.array<float>(4);
+    program.run({1}, {1}, out);
+    CHECK((out[0] == 0 && std::signbit(out[0]) && out[1] == 1 && out[2] == -2 && std::isnan(out[3])));
 }
 
 TEST_CASE("generic addresses reach global, shared and local memory in one instruction") {
