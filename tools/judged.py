@@ -194,13 +194,18 @@ class Lab:
         files = [path for path in self.all_of(self.path) if path.parent.name != "exercises"]
         return self.sources.closure([*files, *self.all_of(self.tests)], self.path)
 
-    def key_of_rungs(self, rungs: Iterable[str], *more: str, files: Iterable[Path] = ()) -> str:
-        """The key of what the test cases of rungs judge. Without rungs: of what all of them judge."""
-        rungs = sorted(rungs)
+    def key_of_rungs(self, rungs: Iterable[str], *more: str, files: Iterable[Path] = (), shared: bool = True) -> str:
+        """The key of what the test cases of rungs judge. Without rungs: of what all of them judge.
+        @param shared whether what labs share counts"""
+        rungs, files = sorted(rungs), set(files)
         if not rungs or any(rung not in self.defining for rung in rungs):
-            return self.sources.key(self.whole | set(files), *more, *sorted(self.lines.values()))
-        own = set().union(*(self.defining[rung] for rung in rungs), files)
-        return self.sources.key(self.sources.closure(own, self.path) | self.judging, *more, *(self.lines[rung] for rung in rungs))
+            read, lines = self.whole | files, sorted(self.lines.values())
+        else:
+            own = set().union(*(self.defining[rung] for rung in rungs), files)
+            read, lines = self.sources.closure(own, self.path) | self.judging, [self.lines[rung] for rung in rungs]
+        if not shared:
+            read = {path for path in read if path in files or path.is_relative_to(self.path) or path.is_relative_to(self.tests)}
+        return self.sources.key(read, *more, *lines)
 
 
 @cache

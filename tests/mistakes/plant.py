@@ -139,10 +139,12 @@ class Mistake:
         return self.backend == "cuda" and self.finder != "large" and bool(set(self.rungs) & core_rungs(self.folder))
 
     def key(self, lab: judged.Lab) -> str:
-        """What its verdict depends on: not on what it is called, nor on what is told of it."""
+        """What its verdict depends on: not on what it is called, nor on what is told of it. In the emulator a change of what labs
+        share makes none due: all of them take half an hour."""
         edits = [judged.plain(text) for edit in self.edits for text in edit]
         where = ["emulator"] if self.emulated else []
-        return lab.key_of_rungs(self.rungs, VERSION, *where, self.file, self.finder, self.check, self.cases, *edits, files=[ROOT / self.file])
+        return lab.key_of_rungs(self.rungs, VERSION, *where, self.file, self.finder, self.check, self.cases, *edits, files=[ROOT / self.file],
+                                shared=not self.emulated)
 
     def planted(self, text: str) -> str:
         """The text of its file with the mistake. @throws Fault when it does not fit"""
