@@ -936,6 +936,10 @@ TEST_CASE("results that go to stdout have it to themselves, and the table goes t
     }
 }
 
+TEST_CASE("a variant of another back end that ends the program is not taken for a platform of OpenCL") {
+    CHECK(program("--ends").err.find("OpenCL") == std::string::npos);
+}
+
 TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") {
     const ScratchFile shown, file;
     CHECK(program("--json /dev/stdout 2> " + shown.path() + " | cat").exit_code == 0);
