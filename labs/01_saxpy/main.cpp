@@ -1,6 +1,7 @@
 /// @file
 /// Lab 01, SAXPY: c = k a + b with every variant on every device, checked against one loop on the CPU.
 #include "distances.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/parallel.hpp"
 #include "saxpy.hpp"
@@ -33,7 +34,8 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     saxpy::Output reference = gpulab::zeros<float>(n), c = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(saxpy::variants(), "cpu_sequential", problem, reference));
 
-    for (const auto& job : jobs) { // each fills c with NaN, runs its variant and compares c with the reference
+    for (const auto& job : gpulab::gpus_first(
+             jobs, options)) { // each fills c with NaN, runs its variant and compares c with the reference
         report.doing(job.variant.name);
         report.add(gpulab::run(job, problem, c, options, [&] { return saxpy::compare(problem, reference, c); }), work);
     }

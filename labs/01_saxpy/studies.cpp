@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "distances.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/metrics.hpp"
@@ -259,7 +260,7 @@ void distances(const Options& options, Report& report, std::size_t n) {
     Distances reference = gpulab::zeros<float>(n), d = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(distance_variants(), "cpu_distances", problem, reference));
     const auto size = static_cast<double>(n);
-    for (const auto& job : jobs) {
+    for (const auto& job : gpulab::gpus_first(jobs, options)) {
         report.doing(job.variant.name);
         report.add(gpulab::run(job, problem, d, options, [&] { return compare(reference, d); }),
                    {.bytes = 16 * size, .flops = 9 * size});

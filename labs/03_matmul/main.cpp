@@ -2,6 +2,7 @@
 /// Lab 03, matrix multiply: C = A B with every variant on every device, checked against a product summed in double.
 #include <algorithm>
 
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -30,7 +31,8 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 
     // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
-    for (const auto& job : jobs) { // each poisons c, runs its variant and judges what that leaves in c
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons c, runs its variant and judges what that leaves in c
         report.doing(job.variant.name);
         const double input_error = matmul::input_error(job.variant.name);
         report.add(

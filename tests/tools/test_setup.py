@@ -376,6 +376,9 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
     ("bwrap", "echo bwrap: setting up uid map: Permission denied >&2; exit 1", "bubblewrap .*setting up uid map: Permission denied",
      "kernel.apparmor_restrict_unprivileged_userns=0.* as root"),
     ("dpkg", "echo The following packages are only half configured", "packages .*interrupted", "dpkg --configure -a"),
+    ("nvidia-smi", "echo NVIDIA-SMI has failed; exit 9", "NVIDIA driver .*NVIDIA-SMI has failed, exit code 9", "restart the computer"),
+    ("timeout", "exit 124", "NVIDIA driver .*exit code 124", "restart the computer"),
+    ("clinfo", "exit 134", "OpenCL platform .*exit code 134", "/etc/OpenCL/vendors"),
     ("uname", "echo 5.15.153.1-microsoft-standard-WSL2", "OpenCL on GPU .*WSL", "CUDA variants run on the GPU$"),
 ])
 def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_cannot_help(scratch, program, script, told, advice):
@@ -387,7 +390,7 @@ def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_ca
     machine.fake(program, script)
     text = machine.run("bash", ROOT / "tools/doctor.sh").stdout
     assert re.search(rf"(?m)^missing *{told}.*\n *-> .*{advice}", text), text
-    assert ("nvidia.icd" in text) == (program != "uname"), text
+    assert ("nvidia.icd" in text) == (program in ("bwrap", "dpkg")), text
 
 
 PIP = """
