@@ -246,7 +246,8 @@ def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_
         pytest.skip("start has not been built")
     (scratch / "wide.cl").write_text(WIDE)
     case = {"items": [96], "group": [32], "arguments": [[0] * 2, [0.0] * 96]}
-    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case])])
+    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case]),
+                                                                                     "/dev/null"])
     assert ran.returncode == 0, ran.stderr
     sites = {(site["line"], site["kind"]): site for site in launches[0]["sites"]}
     warps = 2  # those of group 1 return
