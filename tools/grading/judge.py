@@ -29,7 +29,7 @@ from . import clock, cost, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter, Counts
-from .races import in_words, with_own_lines
+from .races import told
 from .sandbox import Limits, Sandbox, remove
 from .worker import Ended, TimedOut, Worker
 
@@ -789,9 +789,8 @@ class Run:
         if findings is None:
             return self.outcome(CRASHED, f"{name} wrote no log")
         if findings:
-            exact, roughly = in_words(findings, self.texts())
-            findings = with_own_lines(findings, self.texts())
-            return self.outcome(FAILED, f"{exact}\n{name} found: {findings[:1500]}".lstrip(), public=roughly)
+            exact, roughly = told(name, findings, self.texts())
+            return self.outcome(FAILED, exact, public=roughly)
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
 
     def texts(self) -> dict[str, str]:
@@ -821,8 +820,7 @@ class Run:
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             all_answers += answers
             if findings:
-                findings = with_own_lines(findings, self.texts())
-                return self.outcome(FAILED, f"{Path(tool[0]).name} found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
+                return self.outcome(FAILED, told(Path(tool[0]).name, findings, self.texts())[0], public=NO_RIGHT_ANSWER)
             if trouble := self.judged([case], answers) or trouble:
                 trouble.public = NO_RIGHT_ANSWER if trouble.outcome == FAILED else trouble.public
                 return trouble
