@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)[^\n]*\n(.*?)(?=^\S|\Z)")
 LINE = r"At line (\d+) \(column \d+\) of (.*):\n"
-BARRIER = re.compile(rf"(?:Work-group|Block) divergence detected \(barrier\)\n(?:\t.*\n)*?\t{LINE}")
+DIVERGED = re.compile(rf"(?:Work-group|Block) divergence detected \(barrier\)\n(?:\t.*\n)*?\t{LINE}")
 ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed|(\d+) of (\d+) threads have ended before")
-STRAY = re.compile(r"Invalid (read|write) of size (\d+) at (\w+) memory address 0x([0-9a-f]+)\n(?:\tKernel: (\w+).*\n)?")
+INVALID = re.compile(r"Invalid (read|write) of size (\d+) at (\w+) memory address 0x([0-9a-f]+)\n(?:\tKernel: (\w+).*\n)?")
 UNSET = re.compile(r"(?m)^Uninitialized value (?:written to|of size \d+ read from) .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
 SIDE = re.compile(r"(?:First e|Second e|E)ntity: +(?:Global\S+ Local|Thread)\((\d+),(\d+),(\d+)\) (?:Group|Block)\((\d+),(\d+),(\d+)\)\n"
                   r"\t  (.*)\n\tAt line (\d+) \(column (\d+)\) of (.*):\n")
@@ -18,6 +18,7 @@ ADDRESS_BITS = 48  # of an address: the place within an array. The bits above nu
 BYTES = {"half": 2, "float": 4, "double": 8}
 ACCESS = re.compile(r"\b(load|store) (?:volatile )?(?:<(\d+) x )?(\w+)")
 PTX = re.compile(r"^(ld|st|atom|red)\.(?:[\w:]+\.)*?(?:v(\d)\.)?[busf](\d+)\b")
+BARRIER, STRAY = "have to reach each barrier", "outside of "  # in sentences about these
 OF_CUDA = {"work-item": "thread", "work-items": "threads", "group": "block", "groups": "blocks"}
 MAX_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
 NAME = r"[A-Za-z_]\w*"
@@ -43,8 +44,8 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
 
     @param files the texts that were handed in, by file name
     """
-    found, stray = RACE.search(report), STRAY.search(report)
-    if BARRIER.search(report):
+    found, stray = RACE.search(report), INVALID.search(report)
+    if DIVERGED.search(report):
         return barrier_in_words(report)
     if stray and (not found or stray.start() < found.start()):
         return stray_in_words(report[stray.start():], files)
@@ -91,13 +92,13 @@ def of_language(cuda: bool, exact: str, roughly: str) -> tuple[str, str]:
 
 def barrier_in_words(report: str) -> tuple[str, str]:
     """The first barrier that some items do not reach."""
-    found = BARRIER.search(report)
+    found = DIVERGED.search(report)
     assert found
     lines = list(dict.fromkeys(re.findall(rf"\t{LINE}", report[found.start():report.find("\n\n", found.end()) % (len(report) + 1)])))
     other = re.search(r"others at that of line (\d+)", found[0])
     numbers = [line for line, _ in lines] + ([other[1]] if other else [])
     only = ONLY.search(found[0])
-    cuda, all_of_them = found[0].startswith("Block"), "all work-items of a group have to reach each barrier"
+    cuda, all_of_them = found[0].startswith("Block"), f"all work-items of a group {BARRIER}"
     if len(numbers) > 1:
         words = f"some work-items of a group wait at the barrier at line {numbers[0]}, and others at that at line {numbers[1]}: {all_of_them}"
         return of_language(cuda, words, words)
@@ -109,14 +110,14 @@ def barrier_in_words(report: str) -> tuple[str, str]:
 
 def stray_in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     """An access outside of an array, which a report begins with."""
-    found, entity = STRAY.match(report), SIDE.search(report)
+    found, entity = INVALID.match(report), SIDE.search(report)
     assert found
     if not entity or entity.start() > found.end() + 1:
         return "", ""
     side = side_of(entity.groups())
     offset, size = int(found[4], 16) % (1 << ADDRESS_BITS), int(found[2])
     name, indices = array_of(side, found[5] or "", files.get(side.file, ""))
-    place = f"outside of {name or f'its array in {found[3]} memory'}"
+    place = f"{STRAY}{name or f'its array in {found[3]} memory'}"
     at = f", at {name}[{offset // size}]" if indices == 1 and offset < 1 << (ADDRESS_BITS - 8) else ""
     line = f"at line {side.line}" + ("" if side.file in files or not side.file else f" of {side.file}")
     return of_language("Thread(" in entity[0], f"work-item {number(side.item)} of group {number(side.group)} {found[1]}s {line} {place}{at}",

@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 
 import run
-from judge import ENDLESS, MANY_SECONDS, NOT_COMPILED, PATIENCE, Judge, Ran
+from judge import MANY_SECONDS, NOT_COMPILED, PATIENCE, Judge, Ran
 from picture import BUFFER, ELEMENT
 
 from grading import cuda, races
 from grading.fault import Fault
+from grading.words import ENDLESS
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand

@@ -1,7 +1,6 @@
 """Judges one puzzle: runs its kernel on the OpenCL device, and in Oclgrind where that is installed. In CUDA: cuda_judge.py."""
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -18,17 +17,15 @@ from plugin import plugin
 
 from grading.exercises import is_unsolved
 from grading.races import in_words
-from grading.words import in_opencl
+from grading.words import ENDLESS, in_opencl, lines_of
 
 # Of processor time, however busy the machine is: what compiling and a small launch need a part of, and many large launches.
 SECONDS, MANY_SECONDS = 8, 60
 PATIENCE = 20  # times these by the clock: it ends what waits for something, and says nothing about a kernel
 # sh -c THIS sh SECONDS FILE COMMAND...: what it prints goes to a file, and is lost where it is more than 16 MiB.
 LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
-SHOWN, READ = 40, 1 << 16  # lines that a kernel has printed; bytes of them
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
-ENDLESS = "it does not seem to end. Does each loop end? Do all items reach each barrier?"
 OUTSIDE = {"read": "an item reads outside of an array", "write": "an item writes outside of an array"}
 DIVERGENT = "some items reach a barrier, and others do not"
 REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "divergence": DIVERGENT}
@@ -208,8 +205,3 @@ def wrong(cases, answers):
                 return k, f"{where}{name}[{i}] {what}{more}"
     return len(cases), ""
 
-
-def lines_of(printed):
-    """What a kernel has printed, as it is shown: its first lines, without what would move a terminal's cursor."""
-    lines = [re.sub(r"[^\x20-\x7e\x80-\uffff]", "?", line.expandtabs()) for line in printed[:READ].rstrip("\n").split("\n") if printed]
-    return lines[:SHOWN] + ([f"... cut after {SHOWN} lines"] if len(lines) > SHOWN or len(printed) > READ else [])
