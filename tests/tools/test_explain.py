@@ -359,8 +359,8 @@ def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch
 @pytest.mark.parametrize("words, printed", [
     (("--variant", "cuda_one"), "--cuda"), (("--variant", "opencl_none"), "there are: "), (("--n", "many"), "many"),
     (("--warp", "5"), "--warp"), (("--compare", "opencl_one_item"), "--compare"),
-    (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),
-    (("--variant", "opencl_one_item", "--page", "/nowhere/a.html"), "/nowhere/a.html")])
+    (("--variant", "opencl_one_item", "--json", "/dev/null/a.json"), "/dev/null/a.json"),
+    (("--variant", "opencl_one_item", "--page", "/dev/null/a.html"), "/dev/null/a.html")])
 def test_bad_input_ends_with_2_and_a_line(words, printed):
     if "--n" in words:
         words = ("--variant", "opencl_one_item", *words)

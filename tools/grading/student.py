@@ -51,8 +51,8 @@ def target_of(lab: Lab, part: Part | None) -> str:
 
 
 def built(root: Path, targets: list[str]) -> str:
-    """Builds programs, and shows the present line of the build on a terminal. Returns what the compiler said when it failed."""
-    printed = ""
+    """Builds programs, and shows the present line of the build on a terminal, elsewhere one a minute. Returns what the compiler said when it failed."""
+    printed, due = "", time.monotonic() + 60
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     width = shutil.get_terminal_size().columns - 1
     with subprocess.Popen(["cmake", "--build", str(root / "build/default"), "--target", *targets], stdin=subprocess.DEVNULL,
@@ -62,6 +62,9 @@ def built(root: Path, targets: list[str]) -> str:
             printed += line
             if shown:
                 print(f"\r\033[K{line.rstrip()[:width]}", end="", file=sys.stderr, flush=True)
+            elif line.startswith("[") and time.monotonic() >= due:  # a line a minute
+                print(line, end="", file=sys.stderr, flush=True)
+                due = time.monotonic() + 60
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     return "" if building.returncode == 0 else printed[-4000:]
