@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, on_terminal, passed, refused
+from conftest import ROOT, on_terminal, passed, refused, run
 from machine import Machine, machine_with_apt
 
 APT_INSTALLS = "install -y"
