@@ -20,6 +20,14 @@ show_progress() {
     printf '\r\033[K' >&2
 }
 
+# Shows a step of a build now and then, where no line can change its place. $1: seconds between two
+show_now_and_then() {
+    local line next=$((SECONDS + $1))
+    while IFS= read -r line; do
+        if [[ $line == \[*/*\]* && $SECONDS -ge $next ]]; then echo "$line" >&2 && next=$((SECONDS + $1)); fi
+    done
+}
+
 # Runs a command with its output in the file $log, shown in CI. On a terminal its progress shows. Fails as the command does.
 log=""
 watch() {
@@ -31,8 +39,7 @@ watch() {
     elif [[ -t 2 && ${TERM:-dumb} != dumb ]]; then
         "$@" 2>&1 </dev/null | tee "$log" | show_progress || rc=$?
     else
-        # Of a build that takes long, a line now and then.
-        "$@" 2>&1 </dev/null | tee "$log" | awk '/^\[[0-9]+\/[0-9]+\]/ && ++steps % 25 == 0' >&2 || rc=$?
+        "$@" 2>&1 </dev/null | tee "$log" | show_now_and_then 60 || rc=$?
     fi
     return $rc
 }

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, on_terminal, passed, refused
+from conftest import ROOT, on_terminal, passed, refused, run
 from machine import Machine, machine_with_apt
 
 APT_INSTALLS = "install -y"
@@ -176,6 +176,12 @@ def test_on_a_terminal_the_progress_shows_elsewhere_a_line_for_each_step(machine
     shown = on_terminal(machine.copy / "lab", "run", "a", **machine.environment)
     assert all(text in shown for text in ("building a", "[1/2] Compiling", "[2/2] Linking")), shown
     assert "first time" not in shown
+
+
+@pytest.mark.parametrize("seconds, shown", [(0, "[1/2] a\n[2/2] b\n"), (3600, "")])
+def test_in_a_pipe_a_step_of_a_build_is_shown_now_and_then(seconds, shown):
+    words = f'root={ROOT} build=none; . {ROOT}/tools/setup.sh; printf "[1/2] a\\nnoise\\n[2/2] b\\n" | show_now_and_then {seconds}'
+    assert run("bash", "-c", words).stderr == shown
 
 
 def test_lab_of_a_hand_out_shows_its_progress_and_notices_what_was_installed(machine):

@@ -108,7 +108,7 @@ const gpulab::testing::ProgramCases contract([] {
             --study history --generate laplace2d:4
             --solution /nonexistent/folder/x.mtx | --solution o.mtx --csv ./o.mtx
             --generate laplace2d:20 --tuning /dev/zero : cg: cannot read /dev/zero:
-            --generate laplace2d:20 --tuning /nowhere/table.csv : cg: cannot write /nowhere/table.csv:
+            --generate laplace2d:20 --tuning /dev/null/table.csv : cg: cannot write /dev/null/table.csv:
             --matrix wide --tuning wide : --tuning would overwrite
             --generate laplace2d:20 --tuning wide --json wide : name the same file
             --study table-4-5 --rows 100 --backend cpu : --study table-4-5: it has none of the chosen variants
