@@ -19,6 +19,13 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
+/// What every variant must do: 2 m k n operations; and A, B and C each pass the memory once.
+template <class T> gpulab::Work work(const Problem<T>& p);
+
+/// Stops a run that would not fit: A, B and C, and on the host the reference and an output besides.
+/// @param elements of A, B and C together @throws gpulab::UsageError
+template <class T> void check_memory(const gpulab::Options& options, double elements);
+
 /// The elements of A, B and C together in the largest product of a study; 0 for `growth`, which looks itself.
 double max_elements(const std::string& study, std::size_t n);
 

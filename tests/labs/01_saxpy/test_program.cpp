@@ -20,8 +20,9 @@
 #include "checks.hpp"
 #include "distances.hpp"
 #include "gpulab/device.hpp"
-#if defined(ODD_OPENCL)
-#include "gpulab/opencl/api.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/timing.hpp"
+#include "studies.cl.hpp"
 #endif
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
@@ -107,6 +108,10 @@ const gpulab::testing::ProgramCases contract([] {
                         "cpu_distances",
                         wrong_rungs(10007),
                         does(16 * 10007, 9 * 10007)}},
+        // On the device a, b and c; on the host the reference besides. Points have 12 or 16 bytes there.
+        .memory = {{"--n 1e8", 12e8, 16e8},
+                   {"--op distances --n 5e7", 10e8, 24e8},
+                   {"--study coalescing --n 5e7", 10e8, 24e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-2-2") return std::nullopt;
             gpulab::testing::StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
@@ -160,6 +165,13 @@ TEST_CASE("a platform that ends the program costs what runs on it, and nothing e
     const auto named = odd_run("search", results, " --backend opencl");
     CHECK(named.exit_code == 2);
     CHECK(named.err.find("saxpy: back end opencl: ") != std::string::npos);
+}
+
+TEST_CASE("the time of an OpenCL rung goes from the start of its kernel to its end, in milliseconds", "[program]") {
+    Json results;
+    CHECK(odd_run("times", results).exit_code == 0);
+    for (const auto& v : results["variants"])
+        if (v["backend"] == "opencl" && v["status"] == "passed") CHECK(v["kernel_ms"]["median"] == 2.5);
 }
 
 TEST_CASE("a device that answers a query with an error is used as far as it is known", "[program]") {
@@ -298,6 +310,27 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
         }
     }
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("neighbouring items of the study coalescing read elements `stride` apart", "[program]") {
+    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    const std::vector<float> a(12, 1), b(12, 2);
+    cl::Kernel kernel = gpulab::opencl_kernel(saxpy::studies_cl, "strided", "-DROUNDS=1");
+    const cl::CommandQueue& queue = gpulab::opencl().queue();
+    for (const std::size_t stride : {1, 3}) {
+        INFO(stride);
+        const gpulab::ClBuffer<float> in_a(a), in_b(b);
+        gpulab::ClBuffer<float> out(12);
+        gpulab::poisoning(out)(queue);
+        gpulab::set_args(kernel, 1.0f, in_a.data(), in_b.data(), out.data(), cl_ulong{12});
+        // The items with 2 in x alone, as many in y as the stride.
+        queue.enqueueNDRangeKernel(kernel, cl::NDRange(2, 0), cl::NDRange(1, stride), cl::NDRange(1, 1));
+        std::vector<float> c(12);
+        out.copy_to(c);
+        for (std::size_t i = 0; i < 12; ++i) CHECK((c[i] == 3) == (i / stride == 2));
+    }
+}
+#endif
 
 namespace {
 /// What the kernels of a study were asked for, each once in a row.

@@ -46,7 +46,11 @@ template <class T> gpulab::testing::Operation operation(const std::string& type)
             gpulab::testing::backends_of(matmul::variants<T>()),
             "cpu_ijk",
             wrong_rungs<T>(65, 33, 47),
-            [](const Json&, const Json& v) { return v["name"] != "cpu_ijk" || v["speedup"] == 1.0 ? "" : "not 1"; }};
+            [](const Json&, const Json& v) {
+                if (v["flops"] != 2 * 65 * 33 * 47) return "flops";
+                if (v["bytes"] != sizeof(T) * (65 * 33 + 33 * 47 + 65 * 47)) return "bytes";
+                return v["name"] != "cpu_ijk" || v["speedup"] == 1.0 ? "" : "not 1";
+            }};
 }
 
 const gpulab::testing::ProgramCases contract([] {
@@ -64,6 +68,9 @@ const gpulab::testing::ProgramCases contract([] {
             --study tile --k 64 | --study registers --type double | --study registers --variant cuda_register_2d
             --m 2000000 --k 2000000 --n 2000000)",
         .operations = {operation<float>("float"), operation<double>("double")},
+        .memory = {{"--m 10000 --k 12000 --n 5000", 4 * 2.3e8, 8 * 2.3e8}, // on the host the reference besides
+                   {"--type double --m 3000 --k 20000 --n 5000", 8 * 1.75e8, 16 * 1.75e8},
+                   {"--study shape", 4 * 16384.0 * (16384 + 64), 8 * 16384.0 * (16384 + 64)}},
         .study = [](const std::string& name) -> std::optional<StudyCase> {
             if (name == "tile") return StudyCase{"--n 64", 10, wrong_tiles(64), {}, {Backend::cuda}};
             if (name == "registers") // its kernel is that of cuda_register_2d

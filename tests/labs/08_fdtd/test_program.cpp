@@ -165,6 +165,8 @@ const gpulab::testing::ProgramCases contract([] {
                                                   driven_by_file,
                                                   "step,time,\"probe 0\"\n1,",
                                                   {{"numbers.gz", "1\n-1\n"}}}},
+                                       .memory = {{"--nx 3000 --ny 2000 --steps 10", 3.5 * 4 * 8 * 3017 * 2001,
+                                                   5.0 * 4 * 8 * 3017 * 2001}},
                                        .study = study_of,
                                        .per_element = "ns_per_cell_and_step",
                                        .elements =
