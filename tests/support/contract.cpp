@@ -160,6 +160,23 @@ void check_growth(const LabProgram& lab) {
                                        growth.known_wrong) == "");
 }
 
+#if defined(TIMED_COMMANDS) && !defined(__SANITIZE_ADDRESS__)
+void check_timed_commands(const LabProgram& lab) {
+    (void)devices_or_skip(Backend::opencl);
+    if (lab.times_by_clock) SKIP("its OpenCL rungs are timed by the host's clock");
+    const ScratchFile found;
+    const Environment preload("LD_PRELOAD", TIMED_COMMANDS), file("TIMED_COMMANDS", found.path().c_str());
+    std::vector<std::string> commands = {lab.smallest};
+    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
+    for (const std::string& command : commands)
+        CHECK(lab.program(command + " --warmup 1 --backend opencl").exit_code <= 1); // 1: its own test says so
+    std::istringstream lines(found.text());
+    std::size_t groups = 0;
+    for (std::string line; std::getline(lines, line); ++groups) CHECK(line == "right");
+    CHECK(groups > 0);
+}
+#endif
+
 void check_memory(const LabProgram& lab) {
     if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
         SKIP("needs PoCL, whose memory can be limited");
@@ -212,6 +229,10 @@ ProgramCases::ProgramCases(LabProgram (*lab)(), std::source_location where) {
     add("bad input is one line on stderr, exit code 2 and no file", "[program]", check_refusals);
     add("every variant that can run passes, the others are skipped with reasons, and both files have every row",
         "[program]", check_operations);
+#if defined(TIMED_COMMANDS) && !defined(__SANITIZE_ADDRESS__)
+    add("the kernel time of an OpenCL rung runs from its first kernel to its last command", "[program]",
+        check_timed_commands);
+#endif
     add("what does not fit a device is refused with what it needs there and in main memory", "[program]", check_memory);
     add("what needs larger groups than a device takes is skipped, and all else runs", "[program][thorough]",
         check_small_groups);

@@ -90,6 +90,7 @@ struct LabProgram {
     std::vector<Operation> operations;
     std::vector<PipedCase> piped = {};
     std::vector<MemoryCase> memory = {};
+    bool times_by_clock = false; ///< its OpenCL rungs are timed by the host's clock, and not by events
     /// Of each study but growth; nothing of one that a test of the lab's own runs, or that has no small size.
     std::function<std::optional<StudyCase>(const std::string& name)> study;
     std::string per_element; ///< of growth: the field with the time for each element
