@@ -30,31 +30,6 @@ template <class T> double cost(const Problem<T>& p) {
     return std::max(p.flops(), 64.0 * static_cast<double>(p.m) * static_cast<double>(p.n));
 }
 
-/// The percentages of the library that a variant has reached in a study so far, by its name and device.
-struct Percents {
-    double logarithms = 0, least = 0;
-    int count = 0;
-};
-
-/// Adds the percentage of the library's speed to a result.
-/// @param baseline_ms the library's times on this shape so far, by name and device
-void add_percent(Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
-                 std::map<std::string, Percents>* so_far) {
-    if (result.kernel.repeats == 0) return; // it did not run
-    const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
-    if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
-    const auto library = baseline_ms.find(here(library_of(result.variant)));
-    if (library == baseline_ms.end()) return;
-    const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
-    result.extra = {{"percent_of_library", percent}};
-    if (!so_far || !(percent > 0)) return;
-    Percents& all = (*so_far)[here(result.variant)];
-    all.logarithms += std::log(percent);
-    all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
-    result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
-    result.extra.push_back({"min_percent", all.least});
-}
-
 /// One job: runs it, and compares what it leaves in c.
 template <class T>
 Result run_job(const Options& options, Report& report, const gpulab::Job<Run<T>>& job, const Problem<T>& problem,
@@ -246,6 +221,23 @@ double max_elements(const std::string& study, std::size_t n) {
     for (const Shape& s : study == "odd" ? std::span<const Shape>(odd_shapes) : std::span<const Shape>(shapes))
         most = std::max(most, static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n));
     return most;
+}
+
+void add_percent(Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
+                 std::map<std::string, Percents>* so_far) {
+    if (result.kernel.repeats == 0) return; // it did not run
+    const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
+    if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
+    const auto library = baseline_ms.find(here(library_of(result.variant)));
+    if (library == baseline_ms.end()) return;
+    const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
+    result.extra = {{"percent_of_library", percent}};
+    if (!so_far || !(percent > 0)) return;
+    Percents& all = (*so_far)[here(result.variant)];
+    all.logarithms += std::log(percent);
+    all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
+    result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
+    result.extra.push_back({"min_percent", all.least});
 }
 
 template <class T> Work work(const Problem<T>& p) {

@@ -1,7 +1,7 @@
-// Looks at the OpenCL commands of a program: a program loads this library before that of OpenCL (LD_PRELOAD). Kernel time
-// runs from the first command with an event to the last. So of the commands between two calls of clFinish the last must
-// have an event, and so must the first kernel, if any command has one. The file that the environment variable TIMED_COMMANDS
-// names gets a line for each such group of commands: "right", or what is wrong.
+// Looks at the OpenCL commands of a program: a program loads this library before that of OpenCL (LD_PRELOAD). Kernel
+// time runs from the first command with an event to the last. So of the commands between two calls of clFinish the last
+// must have an event, and so must the first kernel, if any command has one. The file that the environment variable
+// TIMED_COMMANDS names gets a line for each such group of commands: "right", or what is wrong.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -33,7 +33,8 @@ void note(cl_command_queue queue, const cl_event* event, cl_kernel kernel = null
 std::string verdict(const std::vector<Command>& group) {
     const auto kernel = std::find_if(group.begin(), group.end(), [](const Command& c) { return !c.kernel.empty(); });
     if (kernel != group.end() && !kernel->timed) return "the time begins after " + kernel->kernel;
-    if (!group.back().timed) return "the time ends before the last " + (kernel == group.end() ? "copy" : kernel->kernel);
+    if (!group.back().timed)
+        return "the time ends before the last " + (kernel == group.end() ? "copy" : kernel->kernel);
     return "right";
 }
 } // namespace

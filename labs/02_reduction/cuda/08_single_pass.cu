@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
     if (!last) return; // the same for the whole block
-    __threadfence(); // no load below may have been done before the ticket was drawn
+    __threadfence();   // no load below may have been done before the ticket was drawn
 
     T rest = 0;
     for (unsigned b = threadIdx.x; b < gridDim.x; b += threads)

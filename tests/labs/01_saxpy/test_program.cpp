@@ -73,6 +73,10 @@ std::string figures_fault(const Json& run) {
             return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
         };
         if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
+        const double core_ms = v.value("sequential_ms", 0.0); // of tables 2.1 and 2.2
+        if (differs("parallel_ms", ms) || differs("table_speedup", core_ms / ms)) return "parallel_ms or table_speedup";
+        if (differs("sequential_gflop_per_s", 2e-6 * n / core_ms) || differs("parallel_gflop_per_s", 2e-6 * n / ms))
+            return "GFLOP/s";
         if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
     }
     return "";

@@ -162,9 +162,10 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times", "[prog
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
     gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
-    const std::string text = std::string(reduction::series_cl) +
-                             "\n#line 1 \"one.cl\"\n"
-                             "kernel void one(int pi, float x, ulong i, global float* out) { out[0] = term(pi, x, i); }\n";
+    const std::string text =
+        std::string(reduction::series_cl) +
+        "\n#line 1 \"one.cl\"\n"
+        "kernel void one(int pi, float x, ulong i, global float* out) { out[0] = term(pi, x, i); }\n";
     cl::Kernel kernel = gpulab::opencl_kernel(text.c_str(), "one", "-DREAL=float");
     for (const cl_ulong i : {cl_ulong{0}, cl_ulong{7}, cl_ulong{1} << 31, (cl_ulong{1} << 32) + 1, cl_ulong{1} << 33})
         for (const auto series : {reduction::Series::pi, reduction::Series::log}) {

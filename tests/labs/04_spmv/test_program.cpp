@@ -210,7 +210,8 @@ TEST_CASE("a matrix is written, read back and multiplied, and the JSON file desc
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") {
                 CHECK(v["format_bytes"] == f.of(v["format"].get<std::string>()));
-                // An entry with its column, an offset and an element of y for each row, an element of x for each column.
+                // An entry with its column, an offset and an element of y for each row, an element of x for each
+                // column.
                 CHECK(v["bytes"] == matrix.nonzeros() * (sizeof(T) + 4) + 300 * (4 + sizeof(T)) + 200 * sizeof(T));
                 CHECK(v["flops"] == 2 * matrix.nonzeros());
             }
@@ -235,6 +236,26 @@ TEST_CASE("the study of kinds has twenty matrices, at least one from each genera
         if (before == "|") generators.insert(word.substr(0, word.find(':')));
     CHECK(generators.size() == 8);
     CHECK(kinds == generators);
+}
+
+TEST_CASE("a preparation is told in milliseconds and in products, and a rung's lead over the library in times",
+          "[program]") {
+    const spmv::FormatBytes bytes = spmv::format_bytes(gpulab::lecture_example<float>());
+    gpulab::Result result;
+    result.variant = "cuda_ell";
+    result.kernel.median = 1.5;
+    spmv::add_format(result, bytes);
+    CHECK(result.extra.size() == 2); // nothing was prepared
+    result.prepared_ms = 6;
+    spmv::add_format(result, bytes);
+    const std::vector<std::pair<std::string, double>> expected = {
+        {"format_bytes", 3 * 2 * 8}, {"preparation_ms", 6}, {"preparation_products", 4}};
+    REQUIRE(result.extra.size() == 4); // behind the name of the format
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(result.extra[i + 1].name == expected[i].first);
+        CHECK(std::get<double>(result.extra[i + 1].value) == expected[i].second);
+    }
+    CHECK(spmv::against_library("a", "cuda_lanes", 2, 3) == "a: cuda_lanes is 1.50 times as fast as the library");
 }
 
 TEST_CASE("megabytes per second of a file are its bytes and the seconds", "[program]") {
