@@ -3,6 +3,7 @@
 #include "distances.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/parallel.hpp"
+#include "needs.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 

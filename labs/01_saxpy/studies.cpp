@@ -8,6 +8,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
+#include "needs.hpp"
 
 namespace saxpy {
 

@@ -4,6 +4,7 @@
 
 #include "gpulab/jobs.hpp"
 #include "matmul.hpp"
+#include "needs.hpp"
 #include "studies.hpp"
 
 /// Every chosen variant with elements of type T.

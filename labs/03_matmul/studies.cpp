@@ -9,6 +9,7 @@
 #include "gpulab/growth.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/too_slow.hpp"
+#include "needs.hpp"
 
 namespace matmul {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -19,27 +18,6 @@ std::vector<gpulab::StudySummary> study_list();
 /// @param n the size of the study `tile`: its matrices are n x n; of `growth`: the largest, where the user gave --n
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
-
-/// What every variant must do: 2 m k n operations; and A, B and C each pass the memory once.
-template <class T> gpulab::Work work(const Problem<T>& p);
-
-/// Stops a run that would not fit: A, B and C, and on the host the reference and an output besides.
-/// @param elements of A, B and C together @throws gpulab::UsageError
-template <class T> void check_memory(const gpulab::Options& options, double elements);
-
-/// The percentages of the library that a variant has reached in a study so far, by its name and device.
-struct Percents {
-    double logarithms = 0, least = 0;
-    int count = 0;
-};
-
-/// Adds the percentage of the library's speed to a result, and for a study of many shapes the geometric mean and the
-/// least of the percentages so far. Nothing where it did not run, or before the library has.
-/// @param baseline whether the result is the library's
-/// @param baseline_ms the library's times on this shape so far, by name and device
-/// @param so_far of all shapes, or null
-void add_percent(gpulab::Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
-                 std::map<std::string, Percents>* so_far);
 
 /// The elements of A, B and C together in the largest product of a study; 0 for `growth`, which looks itself.
 double max_elements(const std::string& study, std::size_t n);

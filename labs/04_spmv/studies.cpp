@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "describe.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -224,10 +225,6 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
     // row. cpu_csc has 8 bytes of offsets for each column, and as much again while it is made.
     return {.device = size.nonzeros * (entry + 4) + 12 * rows + vectors,
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + 16 * columns + vectors + (sizeof(T) + 8.0) * rows};
-}
-
-std::string against_library(const std::string& matrix, const std::string& variant, double ours_ms, double library_ms) {
-    return fmt::format("{}: {} is {:.2f} times as fast as the library", matrix, variant, library_ms / ours_ms);
 }
 
 void add_format_column(Report& report, const FormatBytes& bytes) {

@@ -38,9 +38,6 @@ struct MemoryNeed {
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 
-/// How a rung compares with the library on a matrix, in words. @param ours_ms,library_ms the least time of either
-std::string against_library(const std::string& matrix, const std::string& variant, double ours_ms, double library_ms);
-
 /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
 void add_format_column(gpulab::Report& report, const FormatBytes& bytes);
 

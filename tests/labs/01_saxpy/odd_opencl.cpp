@@ -47,14 +47,4 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     return USUAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count, before, done);
 }
 
-/// A command waits for 2 ms and runs for 2.5 ms.
-cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room, void* value, size_t* size) {
-    const cl_int code = USUAL(clGetEventProfilingInfo)(event, name, room, value, size);
-    if (odd("times") && value)
-        *static_cast<cl_ulong*>(value) = name == CL_PROFILING_COMMAND_END     ? 5'500'000
-                                         : name == CL_PROFILING_COMMAND_START ? 3'000'000
-                                                                              : 1'000'000;
-    return code;
-}
-
 } // extern "C"

@@ -14,7 +14,6 @@
 #include "gpulab/device.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/timing.hpp"
-#include "series.cl.hpp"
 #endif
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
@@ -22,6 +21,10 @@
 
 using gpulab::Backend;
 using Json = nlohmann::json;
+
+#if defined(GPULAB_WITH_OPENCL)
+extern const char* const series_cl; // what the build makes of series.cl
+#endif
 
 namespace {
 
@@ -163,7 +166,7 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times", "[prog
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
     gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
     const std::string text =
-        std::string(reduction::series_cl) +
+        std::string(series_cl) +
         "\n#line 1 \"one.cl\"\n"
         "kernel void one(int pi, float x, ulong i, global float* out) { out[0] = term(pi, x, i); }\n";
     cl::Kernel kernel = gpulab::opencl_kernel(text.c_str(), "one", "-DREAL=float");

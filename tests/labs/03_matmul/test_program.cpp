@@ -14,6 +14,7 @@
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "matmul.hpp"
+#include "needs.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;

@@ -75,6 +75,7 @@ const gpulab::testing::ProgramCases contract([] {
         .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
         .operations = {}, // see below: one run with all its files
         .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
+        .times_by_clock = true,
         .study = study_of,
         .per_element = "ns_per_byte",
         .elements =

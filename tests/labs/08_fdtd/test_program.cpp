@@ -143,37 +143,38 @@ constexpr const char* driven_by_file =
         {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
 
 const gpulab::testing::ProgramCases contract([] {
-    return gpulab::testing::LabProgram{
-        .program = program,
-        .readme = FDTD_README,
-        .variants = names_of(fdtd::variants<double>()),
-        .studies = fdtd::study_list(),
-        .options = "--scene --nx --ny --steps --type --frames --vtk --field --probes",
-        .smallest = "--nx 16 --ny 16 --steps 1",
-        .refusals = R"(
+    constexpr double field = 4.0 * 8 * 3017 * 2001; // bytes of the four arrays, with their padding
+    return gpulab::testing::LabProgram{.program = program,
+                                       .readme = FDTD_README,
+                                       .variants = names_of(fdtd::variants<double>()),
+                                       .studies = fdtd::study_list(),
+                                       .options = "--scene --nx --ny --steps --type --frames --vtk --field --probes",
+                                       .smallest = "--nx 16 --ny 16 --steps 1",
+                                       .refusals = R"(
             --nx 2 | --ny 0 | --steps 0 | --steps x | --nx 40000 | --type half
             --scene nowhere | --scene /dev/zero | --scene '' | --scene number | --scene number --nx 30
             --scene wrong : colour: is not a key
             --study ladder --scene book | --study ladder --nx 299 | --study growth --nx 15
             --frames file | --frames file/below | --frames '' | --vtk file | --vtk file/below | --vtk ''
             --study figure-4-4 --nx 30 | --field /nonexistent/folder/x.csv | --probes x.csv --field ./x.csv)",
-        .files = {{"file", "x"},
-                  {"wrong", R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})"},
-                  {"number", R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})"}},
-        .silent = true,
-        .operations = {operation("float"), operation("double")},
-        .piped = {{"--variant cpu_scene --repeat 1 --scene /dev/stdin --probes out.gz",
-                   driven_by_file,
-                   "step,time,\"probe 0\"\n1,",
-                   {{"numbers.gz", "1\n-1\n"}}}},
-        .memory = {{"--nx 3000 --ny 2000 --steps 10", 3.5 * 4 * 8 * 3017 * 2001, 5.0 * 4 * 8 * 3017 * 2001}},
-        .study = study_of,
-        .per_element = "ns_per_cell_and_step",
-        .elements =
-            [](const Json& problem, const Json&) {
-                return problem["nx"].get<double>() * problem["ny"].get<double>() * problem["steps"].get<double>();
-            },
-        .growth = {{"--nx 100 --steps 3", 3, wrong_rungs()}}};
+                                       .files = {{"file", "x"},
+                                                 {"wrong", R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})"},
+                                                 {"number", R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})"}},
+                                       .silent = true,
+                                       .operations = {operation("float"), operation("double")},
+                                       .piped = {{"--variant cpu_scene --repeat 1 --scene /dev/stdin --probes out.gz",
+                                                  driven_by_file,
+                                                  "step,time,\"probe 0\"\n1,",
+                                                  {{"numbers.gz", "1\n-1\n"}}}},
+                                       .memory = {{"--nx 3000 --ny 2000 --steps 10", 3.5 * field, 6 * field}},
+                                       .study = study_of,
+                                       .per_element = "ns_per_cell_and_step",
+                                       .elements =
+                                           [](const Json& problem, const Json&) {
+                                               return problem["nx"].get<double>() * problem["ny"].get<double>() *
+                                                      problem["steps"].get<double>();
+                                           },
+                                       .growth = {{"--nx 100 --steps 3", 3, wrong_rungs()}}};
 });
 
 /// The numbers with a decimal point in a text, in their order.
