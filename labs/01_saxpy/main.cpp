@@ -4,6 +4,7 @@
 #include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/parallel.hpp"
+#include "needs.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
@@ -22,10 +23,9 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     if (!options.study().empty()) return saxpy::run_study(options, n);
     if (operation == "distances") return saxpy::run_distances(options, n);
 
-    // Every variant must move 12 bytes per element (read a and b, write c) and do 2 operations.
-    const auto size = static_cast<double>(n);
-    const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
-    gpulab::check_memory(options, 12 * size, 16 * size);
+    const gpulab::Work work = saxpy::work(n); // 12 bytes and 2 operations for each element
+    const saxpy::MemoryNeed need = saxpy::memory_need(n);
+    gpulab::check_memory(options, need.device, need.host);
     const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
     gpulab::Report report(options, {{"n", n}});
 

@@ -23,8 +23,8 @@
 #include "distances.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/file.hpp"
-#if defined(ODD_OPENCL)
-#include "gpulab/opencl/api.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/timing.hpp"
 #endif
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
@@ -36,6 +36,10 @@
 
 using gpulab::Backend;
 using Json = nlohmann::json;
+
+#if defined(GPULAB_WITH_OPENCL)
+extern const char* const studies_cl; // what the build makes of studies.cl
+#endif
 
 namespace {
 const gpulab::testing::Program program("saxpy", SAXPY_PROGRAM);
@@ -75,6 +79,10 @@ std::string figures_fault(const Json& run) {
             return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
         };
         if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
+        const double core_ms = v.value("sequential_ms", 0.0); // of tables 2.1 and 2.2
+        if (differs("parallel_ms", ms) || differs("table_speedup", core_ms / ms)) return "parallel_ms or table_speedup";
+        if (differs("sequential_gflop_per_s", 2e-6 * n / core_ms) || differs("parallel_gflop_per_s", 2e-6 * n / ms))
+            return "GFLOP/s";
         if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
     }
     return "";
@@ -110,6 +118,10 @@ const gpulab::testing::ProgramCases contract([] {
                         "cpu_distances",
                         wrong_rungs(10007),
                         does(16 * 10007, 9 * 10007)}},
+        // On the device a, b and c; on the host the reference besides. Points have 12 or 16 bytes there.
+        .memory = {{"--n 1e8", 12e8, 16e8},
+                   {"--op distances --n 5e7", 10e8, 24e8},
+                   {"--study coalescing --n 5e7", 10e8, 24e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-2-2") return std::nullopt;
             gpulab::testing::StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
@@ -328,6 +340,27 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
         }
     }
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("neighbouring items of the study coalescing read elements `stride` apart", "[program]") {
+    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    const std::vector<float> a(12, 1), b(12, 2);
+    cl::Kernel kernel = gpulab::opencl_kernel(studies_cl, "strided", "-DROUNDS=1");
+    const cl::CommandQueue& queue = gpulab::opencl().queue();
+    for (const std::size_t stride : {1, 3}) {
+        INFO(stride);
+        const gpulab::ClBuffer<float> in_a(a), in_b(b);
+        gpulab::ClBuffer<float> out(12);
+        gpulab::poisoning(out)(queue);
+        gpulab::set_args(kernel, 1.0f, in_a.data(), in_b.data(), out.data(), cl_ulong{12});
+        // The items with 2 in x alone, as many in y as the stride.
+        queue.enqueueNDRangeKernel(kernel, cl::NDRange(2, 0), cl::NDRange(1, stride), cl::NDRange(1, 1));
+        std::vector<float> c(12);
+        out.copy_to(c);
+        for (std::size_t i = 0; i < 12; ++i) CHECK((c[i] == 3) == (i / stride == 2));
+    }
+}
+#endif
 
 namespace {
 /// What the kernels of a study were asked for, each once in a row.
