@@ -573,6 +573,9 @@ def test_what_the_pages_say_of_an_H200_is_what_was_measured():
         return min(r["kernel_ms"] for r in found if r["kernel_ms"] and r["backend"] == backend and "Portable" not in r["device_platform"]
                    and r["problem"] == found[-1]["problem"] and not r["variant"].startswith("cuda_cu"))
 
+    def text(page):
+        return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
     growth = results.load(f"{ROOT}/docs/results/h200/matmul-growth.json")
     peak, copied = next((r["fp32_gflop_per_s"], r["copy_gb_per_s"]) for r in growth if r["device"] == "cuda:0")
     drawn = texts((ROOT / "docs/figures/results/roofline.svg").read_bytes())
@@ -584,10 +587,13 @@ def test_what_the_pages_say_of_an_H200_is_what_was_measured():
         ("labs/03_matmul/README.md", f"from $n = {math.ceil(6 * peak / copied)}$ on"),
         ("docs/lessons/roofline.md", f"{peak / 1000:.0f} TFLOP/s and {roof:,} GB/s, so they meet at about {peak / roof:.0f} operations"),
     ):
-        assert words in " ".join((ROOT / page).read_text(encoding="utf-8").split()), (page, words)
+        assert words in text(page), (page, words)
 
     faster = "reduction-ladder28 matmul-ladder spmv-powerlaw-float streams-run tridiagonal-run lu-1024 fdtd-growth cg-3163"
     assert [name for name in faster.split() if best(name, "cuda") >= best(name, "opencl")] == []  # docs/parallel.md
+    pivots = {name: results.load(f"{ROOT}/docs/results/h200/lu-{file}.json") for name, file in (("columns", "pivoting"), ("blocked", "growth"))}
+    ms = [next(r["kernel_ms"] for r in found if (r["variant"], r["n"]) == (f"cuda_{name}_pivot", 4096)) for name, found in pivots.items()]
+    assert "`cuda_columns_pivot` takes {:.0f} ms, `cuda_blocked_pivot` {:.1f}".format(*ms) in text("labs/07_lu/README.md")
     assert best("saxpy", "cuda") == pytest.approx(best("saxpy", "opencl"), rel=0.01)
 
 
