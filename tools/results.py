@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import math
 import os
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,13 +31,14 @@ def read(path):
         raise Fault(f"{name} is not JSON: {error}") from None
 
 
-def load(path):
+def load(path, peak=None):
     """The results of a file, in its order, each as one flat dictionary.
 
     It holds the fields of the variant (`variant`, `device`, `kernel_ms`, ...), those of its device (`device_name`,
     `copy_gb_per_s`, ...), the parameters of the problem, and `sequential_ms`. kernel_ms is the median; kernel_ms_min
     and kernel_ms_max stand beside it. Where two have the same name, the variant comes first, then the problem.
-    `problem` holds the parameters alone, `run` the number of the run in the file.
+    `problem` holds the parameters alone, `run` the number of the run in the file. @param peak a file with a better FP32 rate of each
+    device: percentages of that rate are recomputed
     """
     name, content = read(path)
     runs = content if isinstance(content, list) else [content]
@@ -46,7 +48,23 @@ def load(path):
         raise Fault(f"{name} is not a file that a lab wrote with --json") from None
     if not found:
         raise Fault(f"{name} holds no results")
+    if peak:
+        take_peak(found, peak)
     return found
+
+
+def take_peak(results, path):
+    """Gives the results the FP32 rates of the same devices in another file, and percentages of these."""
+    rates = {(r["device"], r["device_name"]): r["fp32_gflop_per_s"] for r in load(path) if r["fp32_gflop_per_s"]}
+    measured = [r for r in results if r["fp32_gflop_per_s"] and (r["device"], r["device_name"]) in rates]
+    if not measured:
+        raise Fault(f"{os.path.basename(path)} has no FP32 rate of these devices")
+    for r in measured:
+        rate = rates[r["device"], r["device_name"]]
+        share = 100 * (r.get("gflop_per_s") or 0) / r["fp32_gflop_per_s"]
+        if share and math.isclose(share, r["percent_of_ceiling"] or 0, rel_tol=1e-6):  # arithmetic is the limit
+            r["percent_of_ceiling"] = 100 * max(r["gflop_per_s"] / rate, r["gb_per_s"] / r["copy_gb_per_s"])
+        r["fp32_gflop_per_s"] = rate
 
 
 def load_counts(path):

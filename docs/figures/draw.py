@@ -11,6 +11,7 @@ import sys
 from html import escape
 
 WIDTH = 700
+RESULTS = pathlib.Path(__file__).parents[1] / "results/h200"
 
 # name: (fill, outline) in light mode, then in dark mode
 COLOURS = {
@@ -189,11 +190,14 @@ def memory_hierarchy(f):
     columns = (232, 368, 500)
     for x, words in zip(columns, ("size", "speed", "what the labs keep there")):
         f.text(x, 54, words, 11, quiet=True)
+    measured = json.loads((RESULTS / "matmul-growth.json").read_text(encoding="utf-8"))[0]["devices"][0]
+    rate = measured["ceilings"]["fp32_gflop_per_s"]
+    ghz = rate / 2 / (132 * 128)
     rows = [
-        ("green", "registers", ("of one thread",), ("256 KiB per", "multiprocessor"), ("340 TB/s of", "operands ¹"),
+        ("green", "registers", ("of one thread",), ("256 KiB per", "multiprocessor"), (f"{rate / 2 * 12 / 1000:.0f} TB/s of", "operands ¹"),
          ("02 shuffle: partial sums", "03 register_2d: 64 sums", "per thread")),
         ("green", "shared memory, L1 cache", ("of one block; of one", "multiprocessor"), ("256 KiB together,", "228 KiB of it shared"),
-         ("about 28 TB/s ¹", ""), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
+         (f"about {132 * 128 * ghz / 1000:.0f} TB/s ¹", ""), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
         ("blue", "L2 cache", ("of the whole GPU",), ("60 MiB ²", ""), ("not measured here", ""),
          ("data of small problems:", "01 at n = 2²⁰ (12 MiB);", "04: the vector x")),
         ("blue", "device memory", ("of the whole GPU",), ("141 GB", ""), ("about 4200 GB/s ²", "(copy: read + write)"),
@@ -215,8 +219,8 @@ def memory_hierarchy(f):
             for k, words in enumerate(lines):
                 f.text(x, y + (20 if len(lines) > 2 else 27 if len(lines) == 2 else 34) + 15 * k, words, 11)
         y += 66
-    notes = ("¹ at least: computed for 132 multiprocessors at 1.68 GHz, where 128 multiply-adds a cycle each make the 57 TFLOP/s",
-             "of lab 03, up to a tenth too low. 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
+    notes = (f"¹ computed for 132 multiprocessors at {ghz:.2f} GHz, where 128 multiply-adds a cycle each make the {rate / 1000:.1f} TFLOP/s",
+             "of lab 03. 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
              "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
     for k, words in enumerate(notes):
         f.text(20, y + 14 + 15 * k, words, 11, quiet=True)
@@ -863,7 +867,7 @@ def word_divergence(f):
     return y + 38
 
 
-FIRST_RUN = json.loads((pathlib.Path(__file__).parents[1] / "results/h200/reduction-ladder28.json").read_text(encoding="utf-8"))[0]
+FIRST_RUN = json.loads((RESULTS / "reduction-ladder28.json").read_text(encoding="utf-8"))[0]
 
 
 @figure("first-run", f"The ladder of lab 02 on an {FIRST_RUN['devices'][0]['name'].removeprefix('NVIDIA ')}",

@@ -293,3 +293,12 @@ def test_clangd_finds_the_compile_commands_of_the_preset_default(scratch):
     (scratch / "build/default/compile_commands.json").write_text(json.dumps([
         {"directory": str(scratch / "build/default"), "file": str(source), "command": f"c++ -DGIVEN_BY_CMAKE=0 -c {source}"}]))
     assert "All checks completed, 0 errors" in passed("clangd", "--check=labs/main.cpp", cwd=scratch).stderr
+
+
+def test_the_last_block_has_a_fence_on_both_sides_of_its_ticket():
+    """No device at hand shows that one is missing: an H200 keeps the order."""
+    fences = {}
+    for path in ROOT.glob("labs/*/cuda/*.cu*"):
+        for found in re.finditer(r"(?s)(.{200}) last = atomic\w+\(.*? == gridDim\.x - 1;(.{250})", path.read_text(encoding="utf-8")):
+            fences[path.name] = [side.count("__threadfence();") for side in found.groups()]
+    assert fences and set(map(tuple, fences.values())) == {(1, 1)}, fences

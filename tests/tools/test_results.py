@@ -7,6 +7,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import re
 import resource
@@ -549,6 +550,51 @@ def test_results_of_several_labs_are_drawn_as_a_roofline(copy):
         (["results/one.json", "--operations", "one=1"], "--roofline"),
     ):
         refused(copy.run("plot", *words, "-o", "no.svg"), *reasons)
+
+
+@needs_matplotlib
+def test_percentages_can_refer_to_the_peak_of_another_file(copy):
+    slow = {"gflop_per_s": 6000.0, "gb_per_s": 1.0, "percent_of_ceiling": 75.0, "flops": 5e9}
+    copy.write("results/one.json", of_lab("one", variant("cuda_a", 1, **slow), variant("cuda_b", 1, percent_of_ceiling=90), rate=8000.0))
+    copy.write("results/two.json", of_lab("two", variant("cuda_a", 1), rate=10000.0))
+    percents = {r["variant"]: r["percent_of_ceiling"] for r in results.load("results/one.json", "results/two.json")}
+    assert percents == {"cuda_a": pytest.approx(60), "cuda_b": 90}, "what memory limits stays"
+    copy.write("README.md", table("file one results/one.json peak=results/two.json\nrows variant cuda_a\n"
+                                  "column peak show=fp32_gflop_per_s decimals=0"))
+    assert copy.run("tables").returncode == 0 and "| cuda_a | 10000 |" in copy.read("README.md")
+    shows(copy.draws("--roofline", "results/one.json", "--peak", "results/two.json", "--variant", "cuda_a"), "one: cuda_a, 60 %",
+          "single precision: 10 TFLOP/s")
+    refused(copy.run("plot", "results/one.json", "--peak", "results/gpu.json", "-o", "no.svg"), "gpu.json", "no FP32 rate")
+
+
+def test_what_the_pages_say_of_an_H200_is_what_was_measured():
+    def best(name, backend):
+        found = results.load(f"{ROOT}/docs/results/h200/{name}.json")
+        return min(r["kernel_ms"] for r in found if r["kernel_ms"] and r["backend"] == backend and "Portable" not in r["device_platform"]
+                   and r["problem"] == found[-1]["problem"] and not r["variant"].startswith("cuda_cu"))
+
+    def text(page):
+        return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+    growth = results.load(f"{ROOT}/docs/results/h200/matmul-growth.json")
+    peak, copied = next((r["fp32_gflop_per_s"], r["copy_gb_per_s"]) for r in growth if r["device"] == "cuda:0")
+    drawn = texts((ROOT / "docs/figures/results/roofline.svg").read_bytes())
+    roof = next(int(text.split()[2]) for text in drawn if text.startswith("device memory: "))
+    for page, words in (
+        ("labs/01_saxpy/README.md", f"An H200 does {round(peak, -2):,.0f} GFLOP/s and moves about {round(copied, -2):,.0f} GB/s"),
+        ("labs/01_saxpy/README.md", f"above {peak / copied:.1f} operations per byte"),
+        ("labs/03_matmul/README.md", f"An H200 does {peak / copied:.1f} operations while its memory moves a byte"),
+        ("labs/03_matmul/README.md", f"from $n = {math.ceil(6 * peak / copied)}$ on"),
+        ("docs/lessons/roofline.md", f"{peak / 1000:.0f} TFLOP/s and {roof:,} GB/s, so they meet at about {peak / roof:.0f} operations"),
+    ):
+        assert words in text(page), (page, words)
+
+    faster = "reduction-ladder28 matmul-ladder spmv-powerlaw-float streams-run tridiagonal-run lu-1024 fdtd-growth cg-3163"
+    assert [name for name in faster.split() if best(name, "cuda") >= best(name, "opencl")] == []  # docs/parallel.md
+    pivots = {name: results.load(f"{ROOT}/docs/results/h200/lu-{file}.json") for name, file in (("columns", "pivoting"), ("blocked", "growth"))}
+    ms = [next(r["kernel_ms"] for r in found if (r["variant"], r["n"]) == (f"cuda_{name}_pivot", 4096)) for name, found in pivots.items()]
+    assert "`cuda_columns_pivot` takes {:.0f} ms, `cuda_blocked_pivot` {:.1f}".format(*ms) in text("labs/07_lu/README.md")
+    assert best("saxpy", "cuda") == pytest.approx(best("saxpy", "opencl"), rel=0.01)
 
 
 def test_the_roofline_of_the_lessons_shows_every_lab():
