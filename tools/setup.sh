@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
 # Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
-PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
+export PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
 say() { echo "lab: $*" >&2; }
 die() {
