@@ -4,7 +4,7 @@
 # Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
 export PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
-say() { echo "lab: $*" >&2; }
+say() { echo "lab: $*" >&2 || true; }
 die() {
     say "$*"
     exit 2
@@ -24,7 +24,7 @@ show_progress() {
 log=""
 watch() {
     local rc=0
-    [[ $log ]] || log=$(mktemp)
+    [[ $log ]] || log=$(mktemp 2>&1) || die "$log (TMPDIR names another folder)"
     trap 'rm -f "$log"' EXIT
     if [[ ${CI:-} ]]; then
         "$@" 2>&1 </dev/null | tee "$log" || rc=$?
