@@ -35,7 +35,7 @@ fi
 
 # The CUDA compiler and the libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
 cache=$root/build/default/CMakeCache.txt
-scratch=$(mktemp -d)
+scratch=$(mktemp -d 2>&1) || die "$scratch (TMPDIR names another folder)"
 options=()
 if have ninja; then options+=(-G Ninja); fi
 if [[ -f $cache ]]; then

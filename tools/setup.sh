@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
 # Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
-PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
+export PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
-say() { echo "lab: $*" >&2; }
+say() { echo "lab: $*" >&2 || true; }
 die() {
     say "$*"
     exit 2
@@ -32,7 +32,7 @@ show_now_and_then() {
 log=""
 watch() {
     local rc=0
-    [[ $log ]] || log=$(mktemp)
+    [[ $log ]] || log=$(mktemp 2>&1) || die "$log (TMPDIR names another folder)"
     trap 'rm -f "$log"' EXIT
     if [[ ${CI:-} ]]; then
         "$@" 2>&1 </dev/null | tee "$log" || rc=$?

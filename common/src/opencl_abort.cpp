@@ -89,12 +89,15 @@ void opencl_rests() {
 }
 
 void survive_opencl(char* const* argv) {
-    struct sigaction action {};
-    const bool taken = sigaction(SIGABRT, nullptr, &action) != 0 || action.sa_handler != SIG_DFL; // by a test, or MPI
+    const auto taken = [](int number) { // by a test, MPI, or a sanitizer
+        struct sigaction action {};
+        return sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL;
+    };
     const bool rank = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK"); // of MPI: it cannot join the others again
-    if (arguments || taken || rank || access("/proc/self/exe", X_OK) != 0) return;
+    if (arguments || taken(SIGABRT) || rank || access("/proc/self/exe", X_OK) != 0) return;
     arguments = argv;
-    for (const int number : {SIGALRM, SIGSEGV, SIGBUS}) std::signal(number, on_signal);
+    for (const int number : {SIGALRM, SIGSEGV, SIGBUS})
+        if (!taken(number)) std::signal(number, on_signal);
     environment = {setting};
     for (char** one = environ; *one; ++one)
         if (!std::string(*one).starts_with(variable)) environment.push_back(*one);

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab/number.hpp"
 #include "recorded.hpp"
 
 namespace gpulab {
@@ -138,13 +138,11 @@ void Options::number(const std::string& name, double& value, double least, doubl
     app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("NUMBER");
     checks_.push_back([=, this, &value] {
         if (app_->count(name) == 0) return;
-        double number = 0;
-        const auto [stop, bad] = std::from_chars(text->data(), text->data() + text->size(), number);
-        if (bad != std::errc{} || stop != text->data() + text->size())
-            throw UsageError(fmt::format("{}: '{}' is not a number", name, *text));
-        if (!(number >= least && number <= most))
+        const std::optional<double> number = real_in(*text);
+        if (!number) throw UsageError(fmt::format("{}: '{}' is not a number", name, *text));
+        if (!(*number >= least && *number <= most))
             throw UsageError(fmt::format("{}: {} is not between {} and {}", name, *text, least, most));
-        value = number;
+        value = *number;
     });
 }
 

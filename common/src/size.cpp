@@ -2,9 +2,11 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "gpulab/error.hpp"
+#include "gpulab/number.hpp"
 #include "gpulab/options.hpp"
 
 namespace gpulab {
@@ -40,11 +42,10 @@ std::int64_t parse_size(const std::string& text, std::string_view what) {
             throw wrong("is not a whole number (write powers as 2^20)");
         value = std::pow(static_cast<double>(whole), exponent);
     } else {
-        double number = 0;
-        const auto [stop, bad] = std::from_chars(begin, end, number);
-        if (bad != std::errc{} || stop != end || number != std::floor(number))
+        const std::optional<double> number = real_in(text);
+        if (!number || *number != std::floor(*number))
             throw wrong("is not a whole number (examples: 1000000, 1e6, 2^20, 16Mi)");
-        value = number;
+        value = *number;
     }
     if (!(value < limit)) throw wrong("is too large");
     return static_cast<std::int64_t>(value);

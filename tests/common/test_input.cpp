@@ -12,6 +12,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/number.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab_testing/environment.hpp"
@@ -178,4 +179,39 @@ TEST_CASE("random doubles have more digits than a float keeps, random floats hav
     CHECK(gpulab::random_unit<float>(42, 7) > 0);
     CHECK(gpulab::random_unit<float>(42, 7) < 1);
     CHECK(std::abs(gpulab::random_unit<float>(42, 7) - gpulab::random_unit(42, 7)) < 1e-7);
+}
+
+TEST_CASE("a word is read as the same number with and without from_chars(), which libc++ lacks for real numbers") {
+    for (const char* word : {"0",
+                             "-0",
+                             "1.5",
+                             "-1e-3",
+                             ".5",
+                             "5.",
+                             "1e999",
+                             "-1e999",
+                             "1e-999",
+                             "4e-324",
+                             "inf",
+                             "-INF",
+                             "0.1000000000000000055511151231257827",
+                             "",
+                             " 1",
+                             "1 ",
+                             "0x10",
+                             "-0x1p3",
+                             "1e",
+                             "e5",
+                             "1,5",
+                             "--1",
+                             "- 1",
+                             "1.5.2",
+                             "infinite",
+                             "\t1"}) {
+        INFO('\'' << word << '\'');
+        CHECK(gpulab::real_in(word) == gpulab::detail::real_by_strtod(word));
+    }
+    CHECK(gpulab::real_in("1e999") == std::numeric_limits<double>::infinity());
+    CHECK_FALSE(gpulab::real_in("0x10"));
+    CHECK_FALSE(gpulab::detail::real_by_strtod("+1")); // real_in() takes its sign away
 }

@@ -95,6 +95,18 @@ def test_a_command_that_fails_shows_its_output_and_ends_with_2(scratch):
     assert done.returncode == 2 and "configuring broke" in done.stderr and "this failed: cmake" in done.stderr, done
 
 
+def test_lab_goes_on_in_POSIX_mode_and_without_stderr_and_names_TMPDIR_where_no_file_can_be_made(scratch):
+    machine = Machine(scratch)
+    machine.lab("01_a")
+    machine.fake("cmake", 'echo cmake version 9.9; echo "$*" >>"$scratch/called"')
+    passed(machine.copy / "lab", "list", POSIXLY_CORRECT=1)
+    for words in (("run", "a"), ("doctor",)):
+        done = machine.run_lab(*words, TMPDIR=scratch / "none")
+        assert done.returncode == 2 and "none/tmp." in done.stderr and "(TMPDIR names another folder)" in done.stderr, done
+    machine.run("sh", "-c", '"$0" run a 2>&-', machine.copy / "lab")
+    assert machine.calls("--target a")
+
+
 @pytest.fixture
 def fakes(scratch):
     """A copy of ./lab with a lab, a, whose CMake and ctest write down how they are called."""

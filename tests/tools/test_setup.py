@@ -233,6 +233,10 @@ def bash(script, **environment):
     return passed("bash", "-c", f'. "{ROOT}/tools/setup.sh"\n{script}', root=ROOT, **environment).stdout
 
 
+def test_what_lab_calls_finds_programs_where_the_environment_has_no_PATH():
+    assert ":/bin" in bash("printenv PATH", PATH=None)
+
+
 APT = """
 apt-get() {{ printf '%s\\n' cdrom://disk/ http://mirror.invalid/debian/ http://second.invalid/; echo "$*" >"{0}/asked"; }}
 apt-cache() {{ [[ $1 != madison ]] || echo "$2 | 9.0 | mirror"; }}

@@ -295,6 +295,11 @@ def test_what_is_no_puzzle_is_refused_in_one_line(words):
     refused(run(ROOT / "lab", "start", *words), "from 1 to 8")
 
 
+def test_a_puzzle_is_judged_without_stdin(scratch):
+    done = run("sh", "-c", '"$@" <&-', "sh", *command(scratch))
+    assert (done.returncode, done.stderr) == (1, "") and "unsolved" in done.stdout, done
+
+
 def test_a_folder_that_cannot_be_made_is_refused_in_one_line():
     refused(start("/dev/null/start"), "/dev/null/start")
 

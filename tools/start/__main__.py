@@ -153,7 +153,7 @@ def main(words):
     else:
         print(f"\n{wrapped(END)}")
         return 0
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    if os.isatty(0) and sys.stdout.isatty():
         try:
             start.session(k)
         except KeyboardInterrupt:

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/number.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/parallel.hpp"
 
@@ -286,11 +286,9 @@ Recipe parse_recipe(const std::string& description) {
         return list;
     };
     const auto number = [&](const std::string& text) {
-        double value = 0;
-        const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (bad != std::errc{} || stop != text.data() + text.size() || !std::isfinite(value))
-            throw wrong("'" + text + "' is not a number");
-        return value;
+        const std::optional<double> value = real_in(text);
+        if (!value || !std::isfinite(*value)) throw wrong("'" + text + "' is not a number");
+        return *value;
     };
 
     Recipe r;
