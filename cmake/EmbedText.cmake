@@ -4,6 +4,8 @@ get_filename_component(file ${SOURCE} NAME)
 string(REGEX REPLACE "^[0-9]+_" "" name ${file})
 string(MAKE_C_IDENTIFIER ${name} name)
 file(READ ${SOURCE} text)
+string(ASCII 239 187 191 byte_order_mark)
+string(REGEX REPLACE "^${byte_order_mark}" "" text "${text}")
 
 # Compilers name the file and line that a #line tells them. Where the first line is a comment, the #line takes its place:
 # then lines also count right for oclgrind, which prints the line of the text that it was given.

@@ -66,24 +66,32 @@ done <<<"$libraries"
 echo
 echo "To run"
 gpu=no
-if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
+smi=""
+if have nvidia-smi; then
+    smi=$(ask nvidia-smi -L 2>&1) || smi+="${smi:+, }exit code $?; 124 means no answer"
+fi
+if grep -q '^GPU' <<<"$smi"; then
     gpu=yes
     found "NVIDIA driver" "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)"
     while IFS=, read -r index name capability memory pci; do # in the order of the programs, with the places that they name
         [[ ! ${CUDA_VISIBLE_DEVICES:-} ]] || index="?" # programs count only these
         found GPU "cuda:$index,$name, compute capability$capability,$memory, at $(tr '[:upper:]' '[:lower:]' <<<"${pci# 0000}")"
     done < <(nvidia-smi --query-gpu=index,name,compute_cap,memory.total,pci.bus_id --format=csv,noheader)
-elif [[ $libraries == *"found|CUDA toolkit"* ]]; then
+elif [[ $smi ]]; then
+    absent "NVIDIA driver" "nvidia-smi sees no GPU (${smi:0:300})" "where there is one: install its driver, or restart the computer"
+fi
+if [[ $gpu == no && $libraries == *"found|CUDA toolkit"* ]]; then
     found "CUDA emulator" "no NVIDIA GPU: CUDA variants run in the emulator, with results and counts, but without times"
-else
+elif [[ $gpu == no ]]; then
     absent "NVIDIA GPU" "CUDA variants are skipped; CPU and OpenCL variants run" \
         "./lab setup --cuda: then they run in an emulator, without times"
 fi
 
 opencl=""
 if have clinfo; then
-    opencl=$(clinfo -l 2>/dev/null | awk '/^Platform/ { platform = $0; sub(/^[^:]*: /, "", platform) }
-                                          /Device #/ { sub(/^[^:]*: /, ""); print platform ": " $0 }')
+    opencl=$(ask clinfo -l 2>/dev/null | awk '/^Platform/ { platform = $0; sub(/^[^:]*: /, "", platform) }
+                                          /Device #/ { sub(/^[^:]*: /, ""); print platform ": " $0 }') ||
+        absent "OpenCL platform" "one does not work: clinfo ends with exit code $?; 124 means no answer" "take its file out of /etc/OpenCL/vendors"
 fi
 if [[ $opencl ]]; then
     while IFS= read -r device; do found OpenCL "$device"; done <<<"$opencl"

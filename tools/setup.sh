@@ -10,6 +10,7 @@ die() {
     exit 2
 }
 have() { command -v "$1" >/dev/null 2>&1; }
+ask() { if have timeout; then timeout 60 "$@"; else "$@"; fi; } # a driver may hang, and with it what asks it
 
 # Shows the last line of a command's output, always in the same place, until the command ends.
 show_progress() {
@@ -17,6 +18,14 @@ show_progress() {
     width=$(tput cols 2>/dev/null) || width=80
     while IFS= read -r line; do printf '\r\033[K%s' "${line:0:width-1}" >&2; done
     printf '\r\033[K' >&2
+}
+
+# Shows a step of a build now and then, where no line can change its place. $1: seconds between two
+show_now_and_then() {
+    local line next=$((SECONDS + $1))
+    while IFS= read -r line; do
+        if [[ $line == \[*/*\]* && $SECONDS -ge $next ]]; then echo "$line" >&2 && next=$((SECONDS + $1)); fi
+    done
 }
 
 # Runs a command with its output in the file $log, shown in CI. On a terminal its progress shows. Fails as the command does.
@@ -30,8 +39,7 @@ watch() {
     elif [[ -t 2 && ${TERM:-dumb} != dumb ]]; then
         "$@" 2>&1 </dev/null | tee "$log" | show_progress || rc=$?
     else
-        # Of a build that takes long, a line now and then.
-        "$@" 2>&1 </dev/null | tee "$log" | awk '/^\[[0-9]+\/[0-9]+\]/ && ++steps % 25 == 0' >&2 || rc=$?
+        "$@" 2>&1 </dev/null | tee "$log" | show_now_and_then 60 || rc=$?
     fi
     return $rc
 }
@@ -340,9 +348,9 @@ cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver
 # need CUDA 12, of which PyPI has no compiler: the system's package.
 install_cuda() {
     local library version newest new=$root/.cuda.new
-    newest=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep '^[0-9]' | sort -V | tail -n 1) || true
+    newest=$(ask nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep '^[0-9]' | sort -V | tail -n 1) || true
     [[ ! $newest ]] || at_least 7.0 "$newest" || die "--cuda: the CUDA variants need compute capability 7.0, and the GPU here has $newest"
-    if [[ $(nvidia-smi 2>/dev/null) == *CUDA*"Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
+    if [[ $(ask nvidia-smi 2>/dev/null) == *CUDA*"Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
         version=$(apt-cache madison nvidia-cuda-toolkit 2>/dev/null | awk '{ print $3; exit }') || true
         if ! at_least "$(needed CUDA)" "$version" || at_least 13.0 "$version"; then
             die "--cuda: driver or GPU need CUDA 12.4 to 12.9, which neither pip nor apt has here: developer.nvidia.com/cuda-toolkit-archive"

@@ -88,13 +88,12 @@ std::string pocl_cache() {
     return variable("HOME") + "/.cache/pocl/kcache";
 }
 
-/// @throws Error when a compiled kernel would not fit PoCL's cache
-void check_pocl_cache() {
-    const std::string folder = pocl_cache();
-    if (const std::string why = why_not_writable(folder, std::size_t{1} << 20); !why.empty())
-        throw Error(fmt::format("PoCL cannot write compiled kernels to its cache, {}: {} (POCL_CACHE_DIR names another "
-                                "folder)",
-                                folder, why));
+/// Why a compiled kernel would not fit PoCL's cache, or "".
+std::string full_pocl_cache() {
+    const std::string folder = pocl_cache(), why = why_not_writable(folder, std::size_t{1} << 20);
+    if (why.empty()) return "";
+    return fmt::format("PoCL cannot write compiled kernels to its cache, {}: {} (POCL_CACHE_DIR names another folder)",
+                       folder, why);
 }
 
 /// Why the stack is too small for PoCL, or "". A kernel of the labs runs in 384 KiB, and ends the program in 256
@@ -116,7 +115,7 @@ void take_pocl_cache() {
         std::error_code failed;
         std::filesystem::create_directories(folder, failed);
         const int opened = open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-        if (opened < 0) return; // check_pocl_cache() says why
+        if (opened < 0) return; // full_pocl_cache() says why
         if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
             if (folder != pocl_cache()) setenv("POCL_CACHE_DIR", folder.c_str(), 1);
             return;
@@ -196,6 +195,7 @@ Found find_opencl_devices() {
         cl::Platform::get(&platforms);
     } catch (const cl::Error&) { // the loader answers "no platform" with an error
     }
+    opencl_rests();
     if (platforms.empty()) {
         const std::string places = told_places();
         return {{},
@@ -206,11 +206,11 @@ Found find_opencl_devices() {
         const std::string name = trimmed(info_of<CL_PLATFORM_NAME>(platform));
         if (left_out(name)) continue;
         if (name == pocl) {
-            if (const std::string small = small_stack(); !small.empty()) {
-                found.why_none = small;
+            take_pocl_cache();
+            if (const std::string small = small_stack(), full = full_pocl_cache(); !(small + full).empty()) {
+                found.why_none = small.empty() ? full : small;
                 continue;
             }
-            take_pocl_cache();
         }
         opencl_works(name, searching);
         std::vector<cl::Device> here;
@@ -239,9 +239,7 @@ Found find_opencl_devices() {
         }
     }
     opencl_rests();
-    if (found.devices.empty() && found.why_none.empty())
-        found.why_none = "OpenCL platforms without a device (PoCL has none where it cannot write its cache: see HOME, "
-                         "POCL_CACHE_DIR)";
+    if (found.devices.empty() && found.why_none.empty()) found.why_none = "OpenCL platforms without a device";
     return found;
 }
 
@@ -251,7 +249,6 @@ void use_opencl_device(const Device& device) {
     auto& slot = contexts()[device.index];
     opencl_works(device.platform, now_doing);
     if (!slot) {
-        if (device.platform == pocl) check_pocl_cache();
         try {
             slot = std::make_unique<OpenClContext>(device);
         } catch (const cl::Error& e) {
@@ -412,7 +409,8 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     const std::string key = options + '\n' + source;
     const auto known = programs_.find(key);
     if (known != programs_.end()) return known->second;
-    if (description_.platform == pocl) check_pocl_cache(); // it may be full by now
+    if (const std::string full = description_.platform == pocl ? full_pocl_cache() : ""; !full.empty())
+        throw Error(full); // by now
     cl::Program program(context_, source);
     try {
         detail::run_compiler(

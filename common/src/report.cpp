@@ -367,6 +367,7 @@ void Report::sequential(Sequential reference) { state_->runs.back().sequential =
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
 
 void Report::doing(std::string_view what) {
+    detail::opencl_rests(); // until a variant uses it
     detail::now_doing = what;
     state_->show_progress(detail::now_doing);
 }

@@ -99,6 +99,14 @@ Json json_of(const Options& options, const ReportedRun& run, const std::string& 
     return object;
 }
 
+/// The results as the files have them: those of a single run by back end and device, whatever has run first.
+std::vector<Result> ordered(const Options& options, const ReportedRun& run) {
+    std::vector<Result> results(run.results.begin(), run.results.end());
+    if (options.study().empty())
+        std::ranges::stable_sort(results, {}, [](const Result& r) { return std::pair(r.backend, r.device.index); });
+    return results;
+}
+
 /// A run as an object with one variant on each line, so that results can be read and compared line by line.
 std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices,
                     const std::string& date) {
@@ -109,7 +117,7 @@ std::string json_of(const Options& options, const ReportedRun& run, const Report
     text.pop_back(); // the brace: the variants follow
     text += ",\"variants\":[";
     bool first = true;
-    for (const Result& r : run.results) {
+    for (const Result& r : ordered(options, run)) {
         text += (first ? "\n  " : ",\n  ") + compact(json_of(r));
         first = false;
     }
@@ -192,7 +200,8 @@ std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs
     for (const ReportedRun& run : runs)
         note_columns(row_of(options, run, {}, devices, date)); // the labs' own figures follow
     for (const ReportedRun& run : runs)
-        for (const Result& r : run.results) note_columns(rows.emplace_back(row_of(options, run, r, devices, date)));
+        for (const Result& r : ordered(options, run))
+            note_columns(rows.emplace_back(row_of(options, run, r, devices, date)));
     std::string text;
     const auto add_line = [&](const auto& cell_of) {
         for (const std::string& name : columns) text += (&name == &columns.front() ? "" : ",") + cell_of(name);

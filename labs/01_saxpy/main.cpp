@@ -1,8 +1,10 @@
 /// @file
 /// Lab 01, SAXPY: c = k a + b with every variant on every device, checked against one loop on the CPU.
 #include "distances.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/parallel.hpp"
+#include "needs.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
@@ -21,10 +23,9 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     if (!options.study().empty()) return saxpy::run_study(options, n);
     if (operation == "distances") return saxpy::run_distances(options, n);
 
-    // Every variant must move 12 bytes per element (read a and b, write c) and do 2 operations.
-    const auto size = static_cast<double>(n);
-    const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
-    gpulab::check_memory(options, 12 * size, 16 * size);
+    const gpulab::Work work = saxpy::work(n); // 12 bytes and 2 operations for each element
+    const saxpy::MemoryNeed need = saxpy::memory_need(n);
+    gpulab::check_memory(options, need.device, need.host);
     const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
     gpulab::Report report(options, {{"n", n}});
 
@@ -33,7 +34,8 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     saxpy::Output reference = gpulab::zeros<float>(n), c = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(saxpy::variants(), "cpu_sequential", problem, reference));
 
-    for (const auto& job : jobs) { // each fills c with NaN, runs its variant and compares c with the reference
+    for (const auto& job : gpulab::gpus_first(
+             jobs, options)) { // each fills c with NaN, runs its variant and compares c with the reference
         report.doing(job.variant.name);
         report.add(gpulab::run(job, problem, c, options, [&] { return saxpy::compare(problem, reference, c); }), work);
     }

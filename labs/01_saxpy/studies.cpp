@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include "distances.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
+#include "needs.hpp"
 
 namespace saxpy {
 
@@ -27,10 +29,6 @@ struct Given {
     std::size_t n;
     const StudyKernels& kernels;
 };
-
-Work saxpy_work(std::size_t n) {
-    return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
-}
 
 /// The OpenCL and CUDA devices that the user chose: most studies have no kernels for the CPU back end.
 std::vector<Device> kernel_devices(const Options& options) {
@@ -85,9 +83,9 @@ void table(const Given& g, bool with_transfers) {
                        {"table_speedup", gpulab::speedup(one_core_ms, ms)},
                        {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, one_core_ms)},
                        {"parallel_gflop_per_s", gpulab::gflop_per_s(flops, ms)}};
-            Work work = saxpy_work(n);
-            if (with_transfers) work.bytes = 0; // most of the time passes on the link, not in the device's memory
-            rows.emplace_back(n, g.report.add(std::move(r), work));
+            Work of_row = work(n);
+            if (with_transfers) of_row.bytes = 0; // most of the time passes on the link, not in the device's memory
+            rows.emplace_back(n, g.report.add(std::move(r), of_row));
         }
     }
     for (const Device& device : kernel_devices(g.options)) {
@@ -130,7 +128,7 @@ void block_size(const Given& g) {
                            {"occupancy_percent", o.percent}};
             }
 #endif
-            g.report.add(std::move(r), saxpy_work(g.n));
+            g.report.add(std::move(r), work(g.n));
         }
     }
 }
@@ -144,7 +142,7 @@ void coalescing(const Given& g) {
         g.report.sequential(c.sequential);
         for (const Device& device : kernel_devices(g.options))
             g.report.add(c.measure(name_on(device, "strided"), device, g.kernels.strided.on(device), stride),
-                         saxpy_work(g.n));
+                         work(g.n));
     }
 }
 
@@ -167,7 +165,7 @@ void threads(const Given& g) {
         r.extra = {{"efficiency", gpulab::efficiency(one_thread_ms, ms, static_cast<int>(p))}};
         if (p > 1)
             r.extra.push_back({"serial_fraction", gpulab::serial_fraction(gpulab::speedup(one_thread_ms, ms), p)});
-        g.report.add(std::move(r), saxpy_work(g.n));
+        g.report.add(std::move(r), work(g.n));
         if (p == most) break;
     }
 }
@@ -259,7 +257,7 @@ void distances(const Options& options, Report& report, std::size_t n) {
     Distances reference = gpulab::zeros<float>(n), d = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(distance_variants(), "cpu_distances", problem, reference));
     const auto size = static_cast<double>(n);
-    for (const auto& job : jobs) {
+    for (const auto& job : gpulab::gpus_first(jobs, options)) {
         report.doing(job.variant.name);
         report.add(gpulab::run(job, problem, d, options, [&] { return compare(reference, d); }),
                    {.bytes = 16 * size, .flops = 9 * size});
@@ -273,8 +271,8 @@ void growth(const Given& g) {
                            "cuda_float4", "cuda_vectorised", "cuda_cublas"});
     g.report.column("n", "n");
     for (const std::size_t n : growth.sizes("--n", g.n, 16, 4, std::size_t{1} << 34)) {
-        const auto size = static_cast<double>(n);
-        if (!growth.fits(fmt::format("n = {}", n), size, 12 * size, 16 * size)) break;
+        const MemoryNeed need = memory_need(n);
+        if (!growth.fits(fmt::format("n = {}", n), static_cast<double>(n), need.device, need.host)) break;
         Case c(g.options, n);
         g.report.begin({{"n", n}});
         g.report.sequential(c.sequential);
@@ -283,7 +281,7 @@ void growth(const Given& g) {
             Result r =
                 gpulab::run(job, c.problem, c.c, g.options, [&] { return compare(c.problem, c.reference, c.c); });
             growth.add_to(r);
-            g.report.add(std::move(r), saxpy_work(n));
+            g.report.add(std::move(r), work(n));
         }
     }
 }
@@ -316,6 +314,21 @@ const std::vector<Study>& studies() {
 
 } // namespace
 
+Work work(std::size_t n) {
+    const auto size = static_cast<double>(n);
+    return {.bytes = 12 * size, .flops = 2 * size};
+}
+
+MemoryNeed memory_need(std::size_t n) {
+    const auto size = static_cast<double>(n);
+    return {.device = 12 * size, .host = 16 * size};
+}
+
+MemoryNeed memory_need_of_points(std::size_t n) {
+    const auto size = static_cast<double>(n);
+    return {.device = 20 * size, .host = 48 * size};
+}
+
 std::vector<gpulab::StudySummary> study_list() {
     std::vector<gpulab::StudySummary> list;
     for (const Study& study : studies()) list.push_back(study.summary);
@@ -333,8 +346,8 @@ StudyKernels study_kernels() {
 int run_study(const Options& options, std::size_t n, const StudyKernels& kernels) {
     if (options.study() != "growth") { // which takes any variant, and ends where memory does
         gpulab::refuse_variants(options);
-        const auto size = static_cast<double>(n);
-        gpulab::check_memory(options, 20 * size, 48 * size);
+        const MemoryNeed need = memory_need_of_points(n);
+        gpulab::check_memory(options, need.device, need.host);
     }
     Report report(options);
     for (const Study& study : studies())
@@ -343,8 +356,8 @@ int run_study(const Options& options, std::size_t n, const StudyKernels& kernels
 }
 
 int run_distances(const Options& options, std::size_t n) {
-    const auto size = static_cast<double>(n);
-    gpulab::check_memory(options, 20 * size, 48 * size);
+    const MemoryNeed need = memory_need_of_points(n);
+    gpulab::check_memory(options, need.device, need.host);
     Report report(options, {{"op", "distances"}, {"n", n}});
     distances(options, report, n);
     return report.finish();

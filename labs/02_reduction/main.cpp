@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "operations.hpp"
 #include "studies.hpp"
@@ -32,7 +33,8 @@ int compute(const Options& options, const std::string& name, const Operation& op
     auto out = op.room();
     report.sequential(gpulab::sequential(op.variants(), op.sequential, problem, out));
 
-    for (const auto& job : jobs) { // each poisons `out`, runs its variant and checks the result
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and checks the result
         report.doing(job.variant.name);
         const double allowed = op.allowed(job.variant.backend);
         gpulab::Result r =

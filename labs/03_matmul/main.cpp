@@ -2,8 +2,10 @@
 /// Lab 03, matrix multiply: C = A B with every variant on every device, checked against a product summed in double.
 #include <algorithm>
 
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "matmul.hpp"
+#include "needs.hpp"
 #include "studies.hpp"
 
 /// Every chosen variant with elements of type T.
@@ -12,7 +14,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     const auto elements = static_cast<double>(m) * static_cast<double>(k) +
                           static_cast<double>(k) * static_cast<double>(n) +
                           static_cast<double>(m) * static_cast<double>(n);
-    gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
+    matmul::check_memory<T>(options, elements);
     gpulab::Report report(options, {{"m", m}, {"k", k}, {"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
 
     matmul::Problem<T> problem{m, k, n, {}, {}};
@@ -28,14 +30,13 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
         c.resize(problem.size());
     }
 
-    // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
-    const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
-    for (const auto& job : jobs) { // each poisons c, runs its variant and judges what that leaves in c
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons c, runs its variant and judges what that leaves in c
         report.doing(job.variant.name);
         const double input_error = matmul::input_error(job.variant.name);
         report.add(
             gpulab::run(job, problem, c, options, [&] { return matmul::compare(problem, reference, c, input_error); }),
-            work);
+            matmul::work(problem));
     }
     return report.finish();
 }

@@ -9,6 +9,7 @@
 #include "gpulab/growth.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/too_slow.hpp"
+#include "needs.hpp"
 
 namespace matmul {
 
@@ -28,35 +29,6 @@ constexpr double patience_flops = 2147483648.0;
 /// sum is: for a task of its own, the division of its index and a write.
 template <class T> double cost(const Problem<T>& p) {
     return std::max(p.flops(), 64.0 * static_cast<double>(p.m) * static_cast<double>(p.n));
-}
-
-template <class T> Work work_of(const Problem<T>& p) {
-    return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
-}
-
-/// The percentages of the library that a variant has reached in a study so far, by its name and device.
-struct Percents {
-    double logarithms = 0, least = 0;
-    int count = 0;
-};
-
-/// Adds the percentage of the library's speed to a result.
-/// @param baseline_ms the library's times on this shape so far, by name and device
-void add_percent(Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
-                 std::map<std::string, Percents>* so_far) {
-    if (result.kernel.repeats == 0) return; // it did not run
-    const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
-    if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
-    const auto library = baseline_ms.find(here(library_of(result.variant)));
-    if (library == baseline_ms.end()) return;
-    const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
-    result.extra = {{"percent_of_library", percent}};
-    if (!so_far || !(percent > 0)) return;
-    Percents& all = (*so_far)[here(result.variant)];
-    all.logarithms += std::log(percent);
-    all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
-    result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
-    result.extra.push_back({"min_percent", all.least});
 }
 
 /// One job: runs it, and compares what it leaves in c.
@@ -96,7 +68,7 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
     for (const auto& job : jobs) {
         Result r = run_job(options, report, job, problem, reference, c);
         add_percent(r, job.variant.baseline, baseline_ms, so_far);
-        report.add(std::move(r), work_of(problem));
+        report.add(std::move(r), work(problem));
     }
 }
 
@@ -116,7 +88,7 @@ template <class T> void growth(const Options& options, Report& report, std::size
         for (const auto& job : growth.jobs(variants<T>())) {
             Result r = run_job(options, report, job, problem, reference, c);
             growth.add_to(r);
-            report.add(std::move(r), work_of(problem));
+            report.add(std::move(r), work(problem));
         }
     }
 }
@@ -187,7 +159,7 @@ void registers(const Options& options, Report& report, std::size_t n) {
                             {"blocks_per_sm", r.blocks_per_sm},
                             {"occupancy_percent", r.occupancy_percent}};
 #endif
-            report.add(std::move(result), work_of(problem));
+            report.add(std::move(result), work(problem));
         }
     }
 }
@@ -221,7 +193,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
                         run(problem, out, watch, t);
                     },
                     [&] { return compare(problem, reference, c); });
-                report.add(std::move(result), work_of(problem));
+                report.add(std::move(result), work(problem));
             };
             add("cuda_tile", GPULAB_IF_CUDA(cuda_tile<T>));
             // The same tile with its size compiled in, to show what choosing it at the launch costs.
@@ -252,9 +224,33 @@ double max_elements(const std::string& study, std::size_t n) {
     return most;
 }
 
-template <class T> int run_study(const Options& options, std::size_t n) {
-    const double elements = max_elements(options.study(), n);
+void add_percent(Result& result, bool baseline, std::map<std::string, double>& baseline_ms,
+                 std::map<std::string, Percents>* so_far) {
+    if (result.kernel.repeats == 0) return; // it did not run
+    const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
+    if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
+    const auto library = baseline_ms.find(here(library_of(result.variant)));
+    if (library == baseline_ms.end()) return;
+    const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
+    result.extra = {{"percent_of_library", percent}};
+    if (!so_far || !(percent > 0)) return;
+    Percents& all = (*so_far)[here(result.variant)];
+    all.logarithms += std::log(percent);
+    all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
+    result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
+    result.extra.push_back({"min_percent", all.least});
+}
+
+template <class T> Work work(const Problem<T>& p) {
+    return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
+}
+
+template <class T> void check_memory(const Options& options, double elements) {
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
+}
+
+template <class T> int run_study(const Options& options, std::size_t n) {
+    check_memory<T>(options, max_elements(options.study(), n));
     Report report(options);
     if (options.study() != "growth") report.column("percent_of_library", "% library");
     if (options.study() == "growth") growth<T>(options, report, n);
@@ -282,6 +278,10 @@ template <class T> gpulab::Sequential sequential(const Problem<T>& p) {
 
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<float>&);
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<double>&);
+template Work work(const Problem<float>&);
+template Work work(const Problem<double>&);
+template void check_memory<float>(const Options&, double);
+template void check_memory<double>(const Options&, double);
 template int run_study<float>(const Options&, std::size_t);
 template int run_study<double>(const Options&, std::size_t);
 template gpulab::Sequential sequential(const Problem<float>&);

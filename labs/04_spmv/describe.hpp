@@ -32,6 +32,12 @@ template <class T> void describe(const gpulab::Csr<T>& a, const FormatBytes& byt
                    bytes.of("dense") > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.of("dense")) : "");
 }
 
+/// How a rung compares with the library on a matrix, in words. @param ours_ms,library_ms the least time of either
+inline std::string against_library(const std::string& matrix, const std::string& variant, double ours_ms,
+                                   double library_ms) {
+    return fmt::format("{}: {} is {:.2f} times as fast as the library", matrix, variant, library_ms / ours_ms);
+}
+
 /// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".
 inline std::string rate_text(const char* what, const std::string& path, double bytes, double seconds) {
     return fmt::format("{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s", what, path, bytes * 1e-6, seconds,

@@ -5,6 +5,7 @@
 #include "choice.hpp"
 #include "describe.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
@@ -42,8 +43,9 @@ template <class T> int run(const gpulab::Options& options, const spmv::Choice& c
     report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
     spmv::add_format_column(report, bytes);
-    std::string writer, small_y;   // of the first variant that is right
-    for (const auto& job : jobs) { // each poisons y, runs its variant and compares y with the reference
+    std::string writer, small_y; // of the first variant that is right
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons y, runs its variant and compares y with the reference
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, y, options, [&] { return spmv::compare(reference, y); });
         spmv::add_format(r, bytes);

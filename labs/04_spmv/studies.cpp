@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "describe.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -156,7 +157,7 @@ template <class T> void kinds(const Options& options, Report& report, std::size_
         }
         if (ours <= 0 || library <= 0) continue;
         const double ratio = library / ours;
-        report.say(fmt::format("{}: {} is {:.2f} times as fast as the library", what, best, ratio));
+        report.say(against_library(what, best, ours, library));
         if (least > 0 && ratio >= least) continue;
         least = ratio;
         summary = fmt::format("the least: {:.2f}, {}, {}", ratio, what, best);

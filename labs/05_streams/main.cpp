@@ -4,6 +4,7 @@
 
 #include "choice.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/jobs.hpp"
 #include "runs.hpp"
@@ -47,7 +48,8 @@ int main(int argc, char** argv) try {
     notes.say_links();
 
     std::vector<gpulab::Result> results;
-    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and judges what that leaves there
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return streams::compare(reference, out); });
         notes.add(job, r);

@@ -4,6 +4,7 @@
 
 #include "choice.hpp"
 #include "files.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "layouts.hpp"
@@ -34,8 +35,9 @@ template <class T> int run(const gpulab::Options& options, const tridiagonal::Ch
     tridiagonal::Output<T> out(problem.n, problem.systems);
     report.sequential(gpulab::sequential(tridiagonal::variants<T>(), "cpu_thomas", problem, out));
 
-    std::string solver;            // the first variant that passes
-    for (const auto& job : jobs) { // each poisons the output, runs its variant and checks the result
+    std::string solver; // the first variant that passes
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons the output, runs its variant and checks the result
         report.doing(job.variant.name);
         const auto judge = [&] {
             return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)

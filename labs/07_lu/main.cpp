@@ -3,6 +3,7 @@
 /// device, checked by their residuals; or the user's own system from files.
 #include "batch.hpp"
 #include "choice.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "lu.hpp"
 #include "solve.hpp"
@@ -29,7 +30,8 @@ int factorise(const Options& options, const lu::Choice& choice) {
     report.sequential(lu::sequential(problem));
 
     lu::Factors f(problem.n, problem.count);
-    for (const auto& job : jobs) { // each poisons f, runs its variant and checks the factors in f
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons f, runs its variant and checks the factors in f
         report.doing(job.variant.name);
         const bool pivots = batch || lu::pivots(job.variant.name);
         report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, pivots); }),
@@ -48,7 +50,7 @@ int solve(const Options& options, const lu::Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
     report.sequential(gpulab::sequential(lu::solve_variants(), "cpu_solve_rows", problem, x));
-    for (const auto& job : jobs) {
+    for (const auto& job : gpulab::gpus_first(jobs, options)) {
         report.doing(job.variant.name);
         const bool refines = lu::refines(job.variant.name);
         report.add(gpulab::run(job, problem, x, options, [&] { return lu::compare(problem, x, refines); }),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gpulab/file.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "result_files.hpp"
 #include "scene/files.hpp"
@@ -35,7 +36,8 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
 
     fdtd::Output<T> out = fdtd::make_output(problem);
     fdtd::Shown<T> shown;
-    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and judges what that leaves there
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return judge(job, out); });
         if (r.status == gpulab::Result::Status::passed && r.kernel.median > 0) // the CUDA emulator has no times

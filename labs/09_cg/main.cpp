@@ -2,6 +2,7 @@
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
 #include <fmt/format.h>
 
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "judge.hpp"
@@ -37,7 +38,8 @@ template <class T> int compute(const gpulab::Options& options, const cg::Choice&
     const cg::Reference reference = cg::make_reference(problem);
 
     const gpulab::Work work = cg::work(problem, out.iterations());
-    for (const auto& job : jobs) { // each poisons the output, runs its variant and judges what that leaves
+    for (const auto& job :
+         gpulab::gpus_first(jobs, options)) { // each poisons the output, runs its variant and judges what that leaves
         report.doing(job.variant.name);
         gpulab::Result r =
             gpulab::run(job, problem, out, options, [&] { return cg::compare(problem, reference, out); });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/gpus_first.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
@@ -70,6 +71,31 @@ TEST_CASE("jobs pair every chosen variant with every chosen device") {
     CHECK(list[1].variant.name == "cpu_strays");
     CHECK(list[0].device().id() == "cpu:0");
     CHECK(list[0].skip.empty());
+}
+
+TEST_CASE("what runs on a GPU comes first, in the order of the table, unless the user names variants") {
+    const auto on = [](Backend backend, int index, bool is_cpu, bool emulated = false) {
+        return std::vector{
+            gpulab::Device{.backend = backend, .index = index, .platform = "", .is_cpu = is_cpu, .emulated = emulated}};
+    };
+    const std::vector<gpulab::Job<Run>> jobs = {{table[0], {cpu()}, ""},
+                                                {table[1], {cpu()}, ""},
+                                                {table[3], on(Backend::opencl, 0, true), ""},
+                                                {table[3], on(Backend::opencl, 1, false), ""},
+                                                {table[1], on(Backend::cuda, 0, false), ""},
+                                                {table[0], on(Backend::cuda, 0, false), "cannot"},
+                                                {table[0], on(Backend::cuda, 0, false, true), ""},
+                                                {table[0], {}, "no device"}};
+    const auto order = [&](const Options& options) {
+        std::string text;
+        for (const auto& job : gpulab::gpus_first(jobs, options))
+            text += std::string(job.variant.name) + (job.devices.empty() ? "" : " " + job.device().id()) + "\n";
+        return text;
+    };
+    CHECK(order(Parsed()) == "opencl_one opencl:1\ncpu_refuses cuda:0\ncpu_one cuda:0\n"
+                             "cpu_one cpu:0\ncpu_refuses cpu:0\nopencl_one opencl:0\n"
+                             "cpu_one cuda:emulated\ncpu_one\n");
+    CHECK(order(Parsed({"--variant", "cpu_one,opencl_one"})).starts_with("cpu_one cpu:0\ncpu_refuses cpu:0\n"));
 }
 
 TEST_CASE("choices that leave nothing to run are an error, not an empty success") {

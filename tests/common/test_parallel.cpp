@@ -1,4 +1,5 @@
 // Threads that wait for each other, and what happens where the system starts no more of them.
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <catch2/catch_test_macros.hpp>
@@ -10,6 +11,13 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_CASE("as many threads share work as it is worth, one at least and all at most") {
+    CHECK(gpulab::parts_for(0, 100) == 1);
+    CHECK(gpulab::parts_for(199, 100) == 1);
+    CHECK(gpulab::parts_for(200, 100) == std::min(2, gpulab::hardware_threads()));
+    CHECK(gpulab::parts_for(1'000'000, 1) == static_cast<unsigned>(gpulab::hardware_threads()));
+}
 
 TEST_CASE("all threads of a team work at the same time, each with its own number") {
     for (const int threads : {1, 2, 5}) {

@@ -474,7 +474,8 @@ TEST_CASE("a run that is interrupted has left complete files with all results so
         report.add(skipped("cuda_one", "no driver"), {});
         CHECK_FALSE(fs::exists(single.path())); // nothing was measured yet
         report.add(ran("cpu_right", cpu), {});
-        CHECK(single.json()["variants"][1]["name"] == "cpu_right");
+        CHECK(single.json()["variants"][0]["name"] == "cpu_right"); // by back end, whatever ran first
+        CHECK(single.json()["variants"][1]["name"] == "cuda_one");
     });
 }
 
@@ -933,6 +934,10 @@ TEST_CASE("results that go to stdout have it to themselves, and the table goes t
                   "\nreport_program,10,42,,,cpu_right,cpu,cpu:0,Test CPU,,8000000000,3,10,,,passed,,2,1,3,5,,"
                   "4e+06,0,2,0,20,,0,0\n");
     }
+}
+
+TEST_CASE("a variant of another back end that ends the program is not taken for a platform of OpenCL") {
+    CHECK(program("--ends").err.find("OpenCL") == std::string::npos);
 }
 
 TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") {

@@ -50,6 +50,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
+import order  # noqa: E402
 from grading.rows import rows_in  # noqa: E402
 
 MISTAKES = Path(__file__).resolve().parent
@@ -66,7 +67,7 @@ EMULATED = {"memcheck": r"(?:Invalid|Misaligned) (?:read|write|atomic).*", "race
 EXPECTED = {"memcheck": ["memcheck"], "racecheck": ["racecheck"], "synccheck": ["synccheck"], "initcheck": ["initcheck", "memcheck"]}
 ORDERS = (0, 1, 2, 3)  # of blocks and warps: some faults show in some of them only
 INSTRUCTIONS = 5_000_000  # of a warp at the tools' sizes: more is an endless loop
-FINDERS = ("values", "guard bands", "schedule", "large", "oclgrind", *SANITIZER)
+FINDERS = ("values", "guard bands", "schedule", "large", "order", "oclgrind", *SANITIZER)
 FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted", "emulator"}
 
 
@@ -122,6 +123,8 @@ class Mistake:
         """What judges it: a device or a tool."""
         if self.emulated:
             return "emulator"
+        if self.finder == "order":  # the texts of its file alone
+            return "cpu"
         return "oclgrind" if self.finder == "oclgrind" else self.backend or "cpu"
 
     def in_emulator(self) -> Mistake:
@@ -136,7 +139,7 @@ class Mistake:
     @property
     def core(self) -> bool:
         """Whether it is in a CUDA rung of the Core ladder."""
-        return self.backend == "cuda" and self.finder != "large" and bool(set(self.rungs) & core_rungs(self.folder))
+        return self.backend == "cuda" and self.finder not in ("large", "order") and bool(set(self.rungs) & core_rungs(self.folder))
 
     def key(self, lab: judged.Lab) -> str:
         """What its verdict depends on: not on what it is called, nor on what is told of it. In the emulator a change of what labs
@@ -563,6 +566,9 @@ class Judge:
             text = mistake.planted((ROOT / mistake.file).read_text(encoding="utf-8"))
         except (OSError, Fault) as fault:
             return Verdict("does not fit", str(fault))
+        if mistake.finder == "order":
+            fault = order.fault(mistake.file, text)
+            return Verdict("rejected" if fault else "accepted", fault)
         if mistake.file.endswith(".cl"):
             program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
             copy = folder / Path(mistake.file).name

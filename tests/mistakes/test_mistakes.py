@@ -18,6 +18,7 @@ import plant  # noqa: E402
 
 os.environ.pop("GPULAB_MISTAKES", None)  # of the run that this is a part of
 FOLDER = Path(os.environ.get("GPULAB_BUILD", plant.ROOT / "build/default"))
+order = plant.order
 FILES = sorted(plant.MISTAKES.glob("*.toml"))
 
 
@@ -41,6 +42,22 @@ def test_fits(path):
     for mistake in plant.mistakes_of(path):
         mistake.planted((plant.ROOT / mistake.file).read_text(encoding="utf-8"))
         assert not set(mistake.rungs) - set(ladder(mistake.lab)), mistake.name
+
+
+def test_what_orders_memory_stands_where_a_rule_wants_it():
+    files = [path for folder in ("labs", "common/include/gpulab/cuda") for path in sorted((plant.ROOT / folder).rglob("*"))
+             if path.suffix in (".cu", ".cuh", ".hpp") or path.match("cpu/*.cpp")]
+    names = [str(path.relative_to(plant.ROOT)) for path in files]
+    assert [fault for name, path in zip(names, files, strict=True) if (fault := order.fault(name, path.read_text(encoding="utf-8")))] == []
+    assert set(order.RULES) <= set(names)
+
+
+def test_a_fence_that_is_missing_or_new_breaks_a_rule():
+    name = "labs/09_cg/cuda/sums.cuh"
+    text = (plant.ROOT / name).read_text(encoding="utf-8")
+    assert "lacks, at its place: __threadfence(); last" in order.fault(name, text.replace("__threadfence();", "", 1))
+    assert "no rule for __threadfence" in order.fault(name, text.replace("of_warp[warp] = value;", "of_warp[warp] = value; __threadfence();"))
+    assert order.fault(name, text.replace("// first what", "// __threadfence(): first what")) == ""
 
 
 ROW = '["x.cl".a]\ntext = "1"\nby = "2"\nfinder = "schedule"\nstudent = "says two"\n'

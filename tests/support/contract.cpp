@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <fmt/format.h>
 #include <regex>
 #include <sstream>
@@ -46,6 +47,31 @@ void check_lists(const LabProgram& lab) {
     CHECK(lab.program.missing("--list", lab.variants) == Words{});
     CHECK(lab.program.missing("--study list", names_of_studies(lab)) == Words{});
     CHECK(lab.program.missing("--help", options) == Words{});
+}
+
+/// What is wrong with the figures of a run that follow from others beside them, or "".
+std::string figures_fault(const nlohmann::json& run) {
+    for (const auto& v : run.at("variants")) {
+        if (v.at("kernel_ms").is_null()) continue;
+        const double ms = v["kernel_ms"]["median"];
+        if (!(v["kernel_ms"]["min"] <= ms && ms <= v["kernel_ms"]["max"])) return "the median: " + v.dump();
+        const auto differs = [&](const char* name, double value) {
+            return v.contains(name) && v[name].is_number() &&
+                   !(std::abs(v[name].get<double>() - value) <= 1e-9 * std::abs(value));
+        };
+        if (v["bytes"].is_number() && differs("gb_per_s", v["bytes"].get<double>() / ms * 1e-6))
+            return "GB/s: " + v.dump();
+        if (v["flops"].is_number() && differs("gflop_per_s", v["flops"].get<double>() / ms * 1e-6))
+            return "GFLOP/s: " + v.dump();
+        if (run.at("sequential_ms").is_null()) continue;
+        const double speedup = run["sequential_ms"].get<double>() / ms;
+        if (differs("speedup", speedup)) return "speed-up: " + v.dump();
+        if (!v.contains("efficiency")) continue;
+        const double threads = run.at("problem").at("threads");
+        if (differs("efficiency", speedup / threads)) return "efficiency: " + v.dump();
+        if (differs("serial_fraction", (1 / speedup - 1 / threads) / (1 - 1 / threads))) return "serial: " + v.dump();
+    }
+    return "";
 }
 
 std::string trimmed(const std::string& text) {
@@ -99,6 +125,7 @@ void check_operations(const LabProgram& lab) {
         for (const auto& [name, value] : op.problem.items()) CHECK(run["problem"][name] == value);
         CHECK(run["variants"].size() == rows_of(op.backends));
         CHECK(run_fault(run, op.reference, op.known_wrong) == "");
+        CHECK(figures_fault(run) == "");
         const std::string rows = csv.text();
         CHECK(static_cast<std::size_t>(std::ranges::count(rows, '\n')) == 1 + run["variants"].size());
         for (const auto& v : run["variants"]) {
@@ -119,7 +146,11 @@ void check_studies(const LabProgram& lab) {
         const auto missing = [](Backend backend) { return devices(backend).empty(); };
         if (!study.needs.empty() && std::ranges::all_of(study.needs, missing))
             CHECK(lab.program.refusal_fault(fmt::format("--study {} {}", name, study.arguments)) == "");
-        else CHECK(lab.program.study_fault(name, study.arguments, study.least, study.known_wrong, study.fault) == "");
+        else
+            CHECK(lab.program.study_fault(name, study.arguments, study.least, study.known_wrong, [&](const auto& run) {
+                const std::string why = figures_fault(run);
+                return why.empty() && study.fault ? study.fault(run) : why;
+            }) == "");
     }
 }
 
@@ -127,6 +158,35 @@ void check_growth(const LabProgram& lab) {
     for (const GrowthCase& growth : lab.growth)
         CHECK(lab.program.growth_fault(growth.arguments, lab.per_element, growth.sizes, lab.elements,
                                        growth.known_wrong) == "");
+}
+
+#if defined(TIMED_COMMANDS) && !defined(__SANITIZE_ADDRESS__)
+void check_timed_commands(const LabProgram& lab) {
+    (void)devices_or_skip(Backend::opencl);
+    if (lab.times_by_clock) SKIP("its OpenCL rungs are timed by the host's clock");
+    const ScratchFile found;
+    const Environment preload("LD_PRELOAD", TIMED_COMMANDS), file("TIMED_COMMANDS", found.path().c_str());
+    std::vector<std::string> commands = {lab.smallest};
+    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
+    for (const std::string& command : commands)
+        for (const auto& v : lab.program.results(command + " --warmup 1 --backend opencl")["variants"])
+            if (v["status"] == "passed") CHECK(v["kernel_ms"]["median"] == 2.5);
+    std::istringstream lines(found.text());
+    std::size_t groups = 0;
+    for (std::string line; std::getline(lines, line); ++groups) CHECK(line == "right");
+    CHECK(groups > 0);
+}
+#endif
+
+void check_memory(const LabProgram& lab) {
+    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
+        SKIP("needs PoCL, whose memory can be limited");
+    const Environment limit("POCL_MEMORY_LIMIT", "1"); // GiB. A CPU device has the arrays of both
+    for (const MemoryCase& one : lab.memory) {
+        INFO(one.arguments);
+        const std::string needs = fmt::format("needs {:.1f} GiB on opencl:0", (one.device + one.host) / 0x1p30);
+        CHECK(lab.program.refusal_fault(one.arguments + " --device opencl:0", needs) == "");
+    }
 }
 
 void check_small_groups(const LabProgram& lab) {
@@ -170,6 +230,11 @@ ProgramCases::ProgramCases(LabProgram (*lab)(), std::source_location where) {
     add("bad input is one line on stderr, exit code 2 and no file", "[program]", check_refusals);
     add("every variant that can run passes, the others are skipped with reasons, and both files have every row",
         "[program]", check_operations);
+#if defined(TIMED_COMMANDS) && !defined(__SANITIZE_ADDRESS__)
+    add("the kernel time of an OpenCL rung runs from the start of its first kernel to the end of its last command",
+        "[program]", check_timed_commands);
+#endif
+    add("what does not fit a device is refused with what it needs there and in main memory", "[program]", check_memory);
     add("what needs larger groups than a device takes is skipped, and all else runs", "[program][thorough]",
         check_small_groups);
     add("every study runs and writes a list of runs", "[program][thorough]", check_studies);

@@ -246,7 +246,8 @@ def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_
         pytest.skip("start has not been built")
     (scratch / "wide.cl").write_text(WIDE)
     case = {"items": [96], "group": [32], "arguments": [[0] * 2, [0.0] * 96]}
-    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case])])
+    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case]),
+                                                                                     "/dev/null"])
     assert ran.returncode == 0, ran.stderr
     sites = {(site["line"], site["kind"]): site for site in launches[0]["sites"]}
     warps = 2  # those of group 1 return
@@ -358,8 +359,8 @@ def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch
 @pytest.mark.parametrize("words, printed", [
     (("--variant", "cuda_one"), "--cuda"), (("--variant", "opencl_none"), "there are: "), (("--n", "many"), "many"),
     (("--warp", "5"), "--warp"), (("--compare", "opencl_one_item"), "--compare"),
-    (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),
-    (("--variant", "opencl_one_item", "--page", "/nowhere/a.html"), "/nowhere/a.html")])
+    (("--variant", "opencl_one_item", "--json", "/dev/null/a.json"), "/dev/null/a.json"),
+    (("--variant", "opencl_one_item", "--page", "/dev/null/a.html"), "/dev/null/a.html")])
 def test_bad_input_ends_with_2_and_a_line(words, printed):
     if "--n" in words:
         words = ("--variant", "opencl_one_item", *words)

@@ -227,6 +227,11 @@ def test_of_a_labs_files_only_its_tables_include_rungs_hpp():
     assert found and not [path for path in found if not re.search(rb'(?m)^#include "rungs.*\.inc"', path.read_bytes())]
 
 
+def test_every_lab_runs_its_variants_on_GPUs_first():
+    for main in ROOT.glob("labs/*/main.cpp"):
+        assert "gpus_first(" in main.read_text(), main
+
+
 def test_every_file_of_a_rung_defines_one_that_the_lab_lists():
     for lab in sorted((ROOT / "labs").glob("[0-9][0-9]_*")):
         listed = {name for path in lab.glob("rungs*.inc") for name in re.findall(r"(?m)^[A-Z_]*RUNG\((\w+),", path.read_text())}

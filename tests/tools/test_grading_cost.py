@@ -51,6 +51,13 @@ TREE_INTERLEAVED = """    x[me] = i < n ? a[i] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];"""
+TREE_WITH_CONFLICTS = """    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t s = 1; s < get_local_size(0); s *= 2) {
+        if (2 * s * me < get_local_size(0)) x[2 * s * me] += x[2 * s * me + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];"""
 TREE_CHUNKS = """    const size_t first = (i - me) + 16 * me;
     x[me] = 0;
     if (me < 16)
@@ -220,6 +227,7 @@ CG_BY_ONE_ITEM = ("""    const uint item = get_local_id(0);
 LOSERS = {
     "interleaved tree": ("reduction", "tree", [TREE_INTERLEAVED], ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
                                                                    "1598 requests by 5.4 of 32 lanes", "25% of the lanes work"]),
+    "tree with conflicts": ("reduction", "tree", [TREE_WITH_CONFLICTS], ["of 3.9 passes each where 1 would do", "3.3 passes of local memory"]),
     "tree over chunks": ("reduction", "tree", [TREE_CHUNKS], ["x[me] += a[k];"]),
     "tree by one item": ("reduction", "tree", [TREE_SERIAL], ["by 1 of 32 lanes"]),
     "tree by one item in vectors": ("reduction", "tree", [TREE_SERIAL_IN_VECTORS], ["by 1 of 32 lanes"]),
@@ -272,6 +280,21 @@ def test_another_honest_way_keeps_them():
     with judge_of("reduction") as judge:
         results = costs(ready(judge), "prefix-sum", *SCAN_IN_TREES, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
         assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+@pytest.mark.parametrize("backend", ["opencl", "cuda"])
+def test_padded_tiles_keep_them_and_tiles_by_columns_do_not(backend):
+    with judge_of("matmul", kind="none") as judge:
+        exercise, _ = exercise_of(ready(judge), "shared-tile")
+        part = exercise.parts[backend]
+        if judge.why_not(part) or (backend == "cuda" and not judge.emulated):
+            pytest.skip(judge.why_not(part) or "a GPU")
+        text = judge.lab.rung(part.files[0])
+        columns = text.replace("a_tile[y][x] =", "a_tile[x][y] =").replace("a_tile[y][l]", "a_tile[l][y]")
+        for changed, outcome in ((text.replace("[TILE][TILE];", "[TILE][TILE + 1];"), PASSED), (columns, FAILED)):
+            assert changed != text
+            [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: changed.encode()}, 0)
+            assert one.outcome == outcome and (outcome == PASSED or "passes of" in one.message), told([one])
 
 
 def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():
@@ -336,7 +359,7 @@ def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(m
     endless = "    x[me] = 0;\n    for (int k = 1; k > 0; k = k % 7 + 1) x[me] += a[0];\n    sums[get_group_id(0)] = x[me];"
     with judge_of("reduction", seconds=4) as judge:
         [one] = costs(ready(judge), "tree", endless)
-        assert (one.outcome, one.score) == (TIMED_OUT, 0) and "no answer in time" in one.message, told([one])
+        assert (one.outcome, one.score) == (TIMED_OUT, 0) and "it does not seem to end" in one.message, told([one])
 
 
 def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():

@@ -298,7 +298,7 @@ HOST = "constexpr unsigned threads = 256;"
     ("races", RUNG_LINE, WRITES_TWICE, FAILED, "of group 0 writes c[0] at line 20|thread 1 of block 0 writes"),
     ("races", RUNG_LINE, "if (i < n) c[i] = k * a[i];", FAILED, judging.WRONG_UNDER_TOOL),
     ("races", RUNG_LINE, "for (; n > 0;) ++n; " + RUNG_LINE, FAILED, ""),
-    ("races", HOST, HOST + " for (volatile int i = 0; p.size() > 0; i = i + 1) {}", TIMED_OUT, "no answer in time|used up its CPU time"),
+    ("races", HOST, HOST + " for (volatile int i = 0; p.size() > 0; i = i + 1) {}", TIMED_OUT, "it does not seem to end"),
     ("cost", RUNG_LINE, RUNG_LINE, PASSED, ""),
     ("cost", "const std::size_t i = ", "const std::size_t j = ", FAILED, 'requests of 8 sectors each where 4 would do'),
     ("cost", RUNG_LINE, "if (i < n) c[i] = 0;", FAILED, "wrong"),

@@ -14,7 +14,7 @@ from grading_kept import Kept
 from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, hidden_races, judge_of, results_of, saxpy, told,
                              why_not_compiled, with_tests)
 
-from grading import judge as judging, report
+from grading import clock, judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT, names_to_compare as names_of
@@ -189,6 +189,15 @@ def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_coun
         grader.send_signal(signal.SIGCONT)
         assert grader.stdout.readline() == "True\n", f"an answer after a stop of {seconds} s"
     grader.communicate()
+
+
+def test_the_clock_leaves_out_a_stop_but_for_the_tick_that_it_takes_to_see_it(monkeypatch):
+    moment = 100.0
+    monkeypatch.setattr(clock, "time", argparse.Namespace(monotonic=lambda: moment, sleep=time.sleep))
+    for name, value in (("_ticking", True), ("_last", moment), ("_stopped", 0.0)):
+        monkeypatch.setattr(clock, name, value)
+    for moment, now in ((100.2, 100.2), (101.1, 101.1), (106.1, 101.3), (106.4, 101.6), (109.4, 101.8)):
+        assert clock.now() == pytest.approx(now)
 
 
 def test_where_only_values_are_wrong_tests_of_races_and_speed_say_so_and_a_nul_byte_is_named(saxpy):

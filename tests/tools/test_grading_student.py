@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 
 import pytest
-from grading_support import (BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, handed_out, judge_of, of_values, results_of, saxpy, told,
+from grading_support import (BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, exercise_of, handed_out, judge_of, of_values, results_of, saxpy, told,
                              with_tests)
 
 from grading import handout, judge as judging, report, student
@@ -281,6 +281,32 @@ def test_in_a_hand_out_a_race_is_told_in_words(scratch, monkeypatch):
             [one] = judge.judge(with_tests(exercise, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0,
                                 built=judge.worker_program(part))
             assert one.outcome == FAILED and re.match(words, one.message), told([one])
+
+
+TILE = "        barrier(CLK_LOCAL_MEM_FENCE); // the tiles"
+
+
+@pytest.mark.parametrize("old, new, shown, not_shown", [
+    ("// Tiles", "\ufeff// Tiles", ["right  shared-tile"], "wrong"),
+    (TILE, f'        if (x == 0 && y == 0) for (int q = 0; q < 50; ++q) printf("round %d\\n", q);\n{TILE}',
+     ["right  shared-tile", "printed in 'whole tiles':\n      round 0\n", "      round 39\n      ... cut after 40 lines"], "wrong"),
+    ("barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()", ["undeclared identifier", "in OpenCL: barrier(CLK_LOCAL_MEM_FENCE)"], "printed in"),
+    ("    REAL sum = 0;", "    if (i >= m || j >= n) return;\n    REAL sum = 0;", ["only 32 of 256 work-items reach the barrier at line 24: ",
+     "    barrier(CLK_LOCAL_MEM_FENCE); // the tiles are complete\n", "This may follow from the barrier that not all reach: see 'no data race, small'"], "Hint"),
+    (TILE, "        if (j < n) barrier(CLK_LOCAL_MEM_FENCE); // the tiles", ["wait at the barrier at line 2", "work-items of a group have to reach"], "Hint"),
+    ("if (i < m && j < n) c[(size_t)i * n + j] = sum", "if (i <= m && j < n) c[(size_t)i * n + j] = sum", [" outside of c, at c[306]"], "still being read"),
+    ("l0 += TILE", "l0 += 0", ["it does not seem to end. Does each loop end?"], "Hint"),
+])
+def test_a_hand_out_says_plainly_what_is_wrong(old, new, shown, not_shown, capsys):
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    with judge_of("matmul", kind="none", seconds=3.0 if "+= 0" in new else 20.0) as judge:
+        exercise, part = exercise_of(judge, "shared-tile")
+        results = results_of(judge, "shared-tile", (old, new), tests=lambda one: one.visible and one.check != "cost")
+        state = "right" if {one.outcome for one in results} == {PASSED} else "wrong"
+        student.show(exercise, part, state, results, "")
+    said = capsys.readouterr().out
+    assert all(words in said for words in shown) and not_shown not in said, said
 
 
 # Kernels that PoCL compiles wrongly

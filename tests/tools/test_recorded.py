@@ -115,6 +115,8 @@ def test_stored_results_are_shown_as_they_are(stored):
     assert done.returncode == 0 and f"recorded on mine, {own['date']}, saxpy.json" in done.stdout, done
     assert f" {own['variants'][0]['kernel_ms']['median']:.4f} " in str(rows(done.stdout)), done.stdout
     assert rows(shown(stored, "--n", "1001").stdout) == {}
+    other = run(program("saxpy"), "--n", "1000", "--op", "distances", "--backend", "cpu", "--recorded", "mine", GPULAB_RESULTS=stored.parents[1])
+    assert "recorded on mine: nothing for this problem" in other.stdout and rows(other.stdout) == {}, other
 
 
 def test_stored_results_look_as_they_did_when_they_were_measured(scratch):

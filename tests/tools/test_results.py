@@ -454,7 +454,7 @@ def test_of_more_curves_than_a_picture_takes_the_slowest_variants_are_left_out_a
 @needs_matplotlib
 def test_a_history_of_residuals_is_drawn_over_its_iterations_on_a_logarithmic_axis(copy):
     lines = [f"cpu_threads on cpu:0,{k},{10.0 ** -k}" for k in range(13)] + ["cpu_threads on cpu:0,13,0"]
-    lines += [f"cuda_graph on cuda:0,{k},{2.0 ** -k}" for k in range(4)] + ["cuda_graph on cuda:0,4,nan"]
+    lines += [f"cuda_graph on cuda:0,{k},{2.0 ** -k}" for k in range(4)] + ["cuda_graph on cuda:0,4,nan", "cuda_graph on cuda:0,5,inf"]
     copy.write("x.csv", "variant,iteration,residual\n" + "\n".join(lines) + "\n")
     picture = copy.draws("x.csv")
     shows(picture, "x.csv", "iteration", "norm of the residual", "cpu_threads on cpu:0", "cuda_graph on cuda:0")

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, on_terminal, passed, refused
+from conftest import ROOT, on_terminal, passed, refused, run
 from machine import Machine, machine_with_apt
 
 APT_INSTALLS = "install -y"
@@ -176,6 +176,12 @@ def test_on_a_terminal_the_progress_shows_elsewhere_a_line_for_each_step(machine
     shown = on_terminal(machine.copy / "lab", "run", "a", **machine.environment)
     assert all(text in shown for text in ("building a", "[1/2] Compiling", "[2/2] Linking")), shown
     assert "first time" not in shown
+
+
+@pytest.mark.parametrize("seconds, shown", [(0, "[1/2] a\n[2/2] b\n"), (3600, "")])
+def test_in_a_pipe_a_step_of_a_build_is_shown_now_and_then(seconds, shown):
+    words = f'root={ROOT} build=none; . {ROOT}/tools/setup.sh; printf "[1/2] a\\nnoise\\n[2/2] b\\n" | show_now_and_then {seconds}'
+    assert run("bash", "-c", words).stderr == shown
 
 
 def test_lab_of_a_hand_out_shows_its_progress_and_notices_what_was_installed(machine):
@@ -376,6 +382,9 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
     ("bwrap", "echo bwrap: setting up uid map: Permission denied >&2; exit 1", "bubblewrap .*setting up uid map: Permission denied",
      "kernel.apparmor_restrict_unprivileged_userns=0.* as root"),
     ("dpkg", "echo The following packages are only half configured", "packages .*interrupted", "dpkg --configure -a"),
+    ("nvidia-smi", "echo NVIDIA-SMI has failed; exit 9", "NVIDIA driver .*NVIDIA-SMI has failed, exit code 9", "restart the computer"),
+    ("timeout", "exit 124", "NVIDIA driver .*exit code 124", "restart the computer"),
+    ("clinfo", "exit 134", "OpenCL platform .*exit code 134", "/etc/OpenCL/vendors"),
     ("uname", "echo 5.15.153.1-microsoft-standard-WSL2", "OpenCL on GPU .*WSL", "CUDA variants run on the GPU$"),
 ])
 def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_cannot_help(scratch, program, script, told, advice):
@@ -387,7 +396,7 @@ def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_ca
     machine.fake(program, script)
     text = machine.run("bash", ROOT / "tools/doctor.sh").stdout
     assert re.search(rf"(?m)^missing *{told}.*\n *-> .*{advice}", text), text
-    assert ("nvidia.icd" in text) == (program != "uname"), text
+    assert ("nvidia.icd" in text) == (program in ("bwrap", "dpkg")), text
 
 
 PIP = """

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import signal
@@ -97,8 +98,6 @@ MISTAKES = [
     (4, "get_global_size(0)", "get_local_size(0)", "of group 1 writes"),
     (4, "i += get_global_size(0)", "i += 0", "Does each loop end?"),
     (5, "    barrier(CLK_LOCAL_MEM_FENCE);\n", "", "a race: work-item"),
-    (5, "    x[me] = a[i];\n    barrier(CLK_LOCAL_MEM_FENCE);\n    b[i] = x[7 - me];", "    b[i] = a[i + 7 - 2 * me];",
-     "no item writes to local memory"),
     (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of an array"),
     (6, "atomic_inc(count)", "barrier(CLK_GLOBAL_MEM_FENCE); count[0] += 1", "a race: work-item"),
     (6, "atomic_inc(count)", "if (get_global_id(0) == 0) count[0] = 8", "count[0] is 8, and should be 24"),
@@ -106,12 +105,7 @@ MISTAKES = [
     (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n        if (me < distance) x[me] += x[me + distance];",
      "if (me < distance) { barrier(CLK_LOCAL_MEM_FENCE); x[me] += x[me + distance]; }", "some items reach a barrier, and others do not"),
     (7, "distance > 0", "distance > 1", "sum[0] is"),
-    (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 4) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
-     "if (distance == 4) break", "the group meets at 1 barriers"),
-    (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 2) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
-     "if (distance == 2) break", "the group meets at 2 barriers"),
     (8, "32 * k + me", "me + k", "has not been written"),
-    (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
 ]
 
 
@@ -121,6 +115,132 @@ def test_a_typical_mistake_is_wrong_and_named(scratch, counted, number, old, new
     done = start(scratch, str(number))
     assert done.returncode == 1 and f"wrong {PUZZLES[number - 1].name}" in done.words, done
     assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
+
+
+SERIAL = "    int s = 0;\n    if (me == 0) for (int k = 0; k < 8; ++k) s += x[k];\n    BARRIER\n    if (me == 0) x[0] = s;\n"
+TREE = "    for (int distance = 4; distance > 0; distance /= 2) {\n        BARRIER // the step before is complete\n" \
+       "        if (me < distance) x[me] += x[me + distance];\n    }\n"
+OTHER_IDEAS = [  # in OpenCL; BARRIER, INDEX, MANY and ATOMIC are those of the language
+    (1, "b[i] = 2 * a[i];", "if (i == 0) for (int k = 0; k < MANY; ++k) b[k] = 2 * a[k];", "item 0 writes b[1], which item 1 should do"),
+    (2, "if (i < n) b[i] = 2 * a[i];", "if (i == 0) for (int k = 0; k < n; ++k) b[k] = 2 * a[k];", "item 0 writes b[1]"),
+    (3, "b[y * width + x] = 10 * y + x;", "if (x == 0) for (int k = 0; k < width; ++k) b[y * width + k] = 10 * y + k;",
+     "item 0,0 writes b[1], which item 1,0 should do"),
+    (4, "INDEX; i < n; i += MANY)", "0; i < n && INDEX == 0; ++i)", "item 0 writes b[1], which item 1 should do"),
+    (4, "INDEX; i < n; i += MANY)", "INDEX * ((n + MANY - 1) / MANY); i < n && i < (INDEX + 1) * ((n + MANY - 1) / MANY); ++i)",
+     "item 0 writes b[1], which item 1 should do"),
+    (5, "    x[me] = a[i];\n    BARRIER\n    b[i] = x[7 - me];", "    b[i] = a[i + 7 - 2 * me];", "no item writes to local memory"),
+    (5, "    b[i] = x[7 - me];\n    // END", "    b[i] = a[i + 7 - 2 * me];\n    // END", "local memory"),
+    (6, "ATOMIC", "if (INDEX == 0) count[0] = MANY", "no atomic operation changes count[0]"),
+    (6, "ATOMIC", "if (INDEX == 0) for (int k = 0; k < MANY; ++k) ATOMIC", "item 1 adds nothing"),
+    (7, TREE, f"    BARRIER\n{SERIAL}", "the group meets at 2 barriers: three steps need three"),
+    (7, TREE, f"    BARRIER\n    BARRIER\n{SERIAL}", "not in three steps"),
+    (7, TREE, "    BARRIER\n    if (me < 4) x[me] += x[me + 4];\n    BARRIER\n    BARRIER\n"
+     "    if (me == 0) for (int k = 1; k < 4; ++k) x[0] += x[k];\n", "not in three steps"),
+    (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
+    (8, "        b[i] = 2 * a[i];", "        if (me == 0) for (int j = 32 * k; j < 32 * k + 32; ++j) b[j] = (i & 0) + 2 * a[j];",
+     "256 sectors are moved where 32 would do"),
+]
+IN_OPENCL = {"BARRIER": "barrier(CLK_LOCAL_MEM_FENCE);", "INDEX": "get_global_id(0)", "MANY": "get_global_size(0)",
+             "ATOMIC": "atomic_inc(count)"}
+
+
+def spelled(text, language):
+    for word, means in language.items():
+        text = text.replace(word, means)
+    return text
+
+
+@pytest.mark.parametrize("number, old, new, says", OTHER_IDEAS)
+def test_right_values_without_the_idea_are_told_from_right(scratch, counted, number, old, new, says):
+    change(scratch, number, spelled(old, IN_OPENCL), spelled(new, IN_OPENCL))
+    done = start(scratch, str(number))
+    assert done.returncode == 1 and f"right, but not by this idea {PUZZLES[number - 1].name}" in done.words, done
+    assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
+
+
+@pytest.mark.parametrize("number, old, new", [
+    (5, "x[me] = a[i];\n    BARRIER\n    b[i] = x[7 - me];", "x[7 - me] = a[i];\n    BARRIER\n    b[i] = x[me];"),
+    (4, "for (int i = INDEX; i < n; i += MANY) b[i]", "for (int k = n; k >= 0; --k) for (int i = INDEX + k * MANY; i < n; i += n) b[i]"),
+    (6, "ATOMIC", "local int n; if (get_local_id(0) == 0) n = 0; BARRIER atomic_inc(&n); BARRIER if (get_local_id(0) == 0) atomic_add(count, n)"),
+    (6, "ATOMIC", "for (int old = atomic_add(count, 0);;) { int now = atomic_cmpxchg(count, old, old + 1); if (now == old) break; old = now; }"),
+    (7, TREE, "    for (int s = 1; s < 8; s *= 2) { BARRIER if (me % (2 * s) == 0) x[me] += x[me + s]; }\n"),
+    (7, TREE, "    for (int s = 4; s; s /= 2) { BARRIER int other = x[me ^ s]; BARRIER x[me] += other; }\n    BARRIER\n"),
+    (7, TREE, "    int mine = x[me];\n    for (int s = 4; s; s /= 2) { BARRIER if (me < s) x[me] = mine += x[me + s]; }\n"),
+    (8, "        b[i] = 2 * a[i];", "        if (k == 0) vstore4(2 * vload4(me, a), me, b); (void)i;")])
+def test_an_unusual_answer_with_the_idea_is_right(scratch, counted, number, old, new):
+    change(scratch, number, spelled(old, IN_OPENCL), spelled(new, IN_OPENCL))
+    done = start(scratch, str(number))
+    assert done.returncode == 0 and f"right {PUZZLES[number - 1].name}" in done.words, done.stdout
+
+
+def test_what_a_kernel_prints_is_shown_and_cut_after_40_lines(scratch, counted):
+    change(scratch, 1, "    b[i] = ", '    printf("{%d, %s}\\n", 100 + i, "of text");\n    b[i] = ')
+    done = start(scratch, "1")
+    assert done.returncode == 0 and "printed: {100, of text} {101, of text}" in done.words and "{108" not in done.words, done
+    change(scratch, 6, "    atomic_inc", '    if (get_global_id(0) == 0) for (int k = 0; k < 90; ++k) printf("%d\\n", k);\n    atomic_inc')
+    done = start(scratch, "6")
+    assert done.returncode == 0 and "38 39 ... cut after 40 lines The idea" in done.words, done
+
+
+@pytest.mark.parametrize("number, old, new, says, launch", [
+    (2, "i < n", "i < 10", "b[10] has not been written", "32 items in groups of 16"), (3, "y * width", "y * 6", "writes outside of b", "4 x 6 items in groups of 2 x 3"),
+    (4, "get_global_size(0)", "4", "a race", "8 items in groups of 4")])
+def test_the_launch_that_failed_is_drawn(scratch, counted, number, old, new, says, launch):
+    change(scratch, number, old, new)
+    done = start(scratch, str(number))
+    assert says in done.words and f"{launch}: which one touched" in done.words, done.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_everything_fits_into_a_narrow_terminal(scratch, counted, columns):
+    for number in range(1, 9):
+        shown = start(scratch, str(number), COLUMNS=str(columns)).stdout.splitlines()
+        assert not [line for line in shown if len(line) > columns], shown
+
+
+def test_an_index_far_outside_of_local_memory_does_not_make_the_picture_long(scratch, counted):
+    change(scratch, 5, "x[7 - me];\n    // END", "x[1000000007 - me];\n    // END")
+    done = start(scratch, "5")
+    assert "an item reads outside of an array" in done.words and len(done.stdout) < 10000, len(done.stdout)
+
+
+def test_a_file_with_a_byte_order_mark_is_right_and_a_word_of_cuda_is_translated(scratch, counted):
+    (scratch / PUZZLES[0].name).write_text("\ufeff" + PUZZLES[0].read_text(), encoding="utf-8")
+    assert start(scratch, "1").returncode == 0
+    change(scratch, 5, "barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()", PUZZLES)
+    assert "(__syncthreads is a word of CUDA; in OpenCL: barrier(CLK_LOCAL_MEM_FENCE))" in start(scratch, "5").words
+
+
+def program(scratch, text):
+    """A build whose program start is this script."""
+    (scratch / "build/bin").mkdir(parents=True)
+    file = scratch / "build/bin/start"
+    file.write_text(f"#!/bin/sh\n{text}")
+    file.chmod(0o755)
+    return scratch / "build"
+
+
+def test_verdict_and_picture_are_of_one_text_though_the_file_is_saved_meanwhile(scratch):
+    answer(scratch, 1)
+    build = program(scratch, f'echo "kernel void puzzle() {{}}" >{scratch}/{PUZZLES[0].name}\nexec {BUILD}/bin/start "$@"\n')
+    assert start(scratch, build=build, CXX="false").words.startswith("Solved: 1 (of 8)")
+
+
+def test_a_verdict_by_the_clock_is_tried_again_and_not_kept_and_a_slow_machine_does_no_harm(scratch, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools" / folder) for folder in ("start", "explain", "")] + sys.path)
+    import judge as judging  # noqa: PLC0415
+    monkeypatch.setattr(judging, "SECONDS", 1)
+    monkeypatch.setattr(judging.Judge, "can_simulate", lambda *_: False)
+    monkeypatch.setattr(judging, "plugin", lambda *_: None)
+    kernel = PUZZLES[0].read_text()
+    waits = program(scratch, f'echo x >>{scratch}/tries\nsleep 2\nfor answers; do :; done\n'
+                             'echo \'{"buffers": [[11, 48], [22, 96]]}\' >"$answers"\n')
+    monkeypatch.setitem(judging.CASES, 1, [judging.CASES[1][0].__class__([2], [2], {"a": [11, 48], "b": [None] * 2}, {"b": [22, 96]})])
+    judge_it = lambda: judging.Judge(ROOT, waits).judge({"file": PUZZLES[0].name}, kernel, "")
+    assert judge_it().state == judging.RIGHT
+    (scratch / "tries").unlink()
+    monkeypatch.setattr(judging, "PATIENCE", 0.5)
+    assert judge_it().state == judging.NO_VERDICT and (scratch / "tries").read_text() == "x\nx\n"
 
 
 def test_what_is_solved_is_seen_in_the_files_and_a_deleted_one_begins_again(scratch):
@@ -295,8 +415,6 @@ MISTAKES_IN_CUDA = [
     (4, "gridDim.x * blockDim.x)", "blockDim.x)", "of block 1 writes"),
     (4, "i += gridDim.x * blockDim.x", "i += 0", "Does each loop end?"),
     (5, "    __syncthreads();\n", "", "a race: thread"),
-    (5, "    x[me] = a[i];\n    __syncthreads();\n    b[i] = x[7 - me];", "    b[i] = a[i + 7 - 2 * me];",
-     "no thread writes to shared memory"),
     (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "thread 0 reads x[8], but x has 8 elements"),
     (6, "atomicAdd(count, 1)", "__syncthreads(); count[0] += 1", "a race: thread"),
     (6, "atomicAdd(count, 1)", "if (blockIdx.x * blockDim.x + threadIdx.x == 0) count[0] = 8", "count[0] is 8, and should be 24"),
@@ -304,10 +422,7 @@ MISTAKES_IN_CUDA = [
     (7, BARRIER + "        if (me < distance) x[me] += x[me + distance];",
      "if (me < distance) { __syncthreads(); x[me] += x[me + distance]; }", "some threads reach a barrier, and others do not"),
     (7, "distance > 0", "distance > 1", "sum[0] is"),
-    (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 4) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
-     "if (distance == 4) break", "the block meets at 1 barriers"),
     (8, "32 * k + me", "me + k", "a race: thread"),
-    (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
     (2, "if (i < n) b[i] = 2 * a[i]", "const volatile int* mine = a; int v = 2 * mine[i]; if (i < n) b[i] = v", "thread 10 reads a[10]"),
     (5, "    x[me] = a[i];\n    __syncthreads();", "    int* mine = x; mine[me] = a[i];", "a race: thread"),
     (7, BARRIER + "        if (me < distance) x[me] += x[me + distance];",
@@ -323,12 +438,27 @@ def test_in_cuda_a_typical_mistake_is_wrong_and_named(scratch, number, old, new,
     assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
 
 
+CUDA = {"BARRIER": "__syncthreads();", "INDEX": "first", "MANY": "gridDim.x * blockDim.x", "ATOMIC": "atomicAdd(count, 1)"}
+
+
+@pytest.mark.parametrize("number, old, new, says", OTHER_IDEAS)
+def test_in_cuda_right_values_without_the_idea_are_told_from_right(scratch, number, old, new, says):
+    language = CUDA | ({} if number == 4 else {"INDEX": "threadIdx.x + blockIdx.x * blockDim.x"})
+    change(scratch, number, spelled(old, language), spelled(new, language), IN_CUDA)
+    done = start(scratch, "--cuda", str(number))
+    assert done.returncode == 1 and f"right, but not by this idea {IN_CUDA[number - 1].name}" in done.words, done.stdout
+    for word, of_cuda in (("local memory", "shared memory"), ("item", "thread"), ("group", "block")):
+        says = says.replace(word, of_cuda)
+    assert re.sub(r"\d+ sectors", "", says) in re.sub(r"\d+ sectors", "", done.words) and IDEA not in done.words, done.words
+
+
 @pytest.mark.parametrize("old, new", [
     ("    b[i] = 2 * a[i];", '    b[i] = 2 * a[i];\n    printf("b store 99\\n");'), ("    b[i] = 2 * a[i];", "    int* mine = b + i;\n    *mine = 2 * a[i];")])
 def test_in_cuda_a_kernel_may_print_and_use_pointers(scratch, old, new):
     change(scratch, 1, old, new, IN_CUDA)
     done = start(scratch, "--cuda", "1")
     assert "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7" in done.words and f"right {IN_CUDA[0].name}" in done.words, done
+    assert ("the kernel has printed:" + 8 * " b store 99" in done.words) == ("printf" in new)
 
 
 @pytest.mark.parametrize("words", [["--cuda", "0"], ["--cuda", "1", "2"], ["--cuda", "--cuda"], ["--opencl"]])

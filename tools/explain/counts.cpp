@@ -245,6 +245,8 @@ private:
               std::size_t size) {
         if (!item || memory->getAddressSpace() == oclgrind::AddrSpacePrivate) return;
         const llvm::Instruction* const instruction = item->getCurrentInstruction();
+        const auto* const call = llvm::dyn_cast<llvm::CallInst>(instruction);
+        if (call && call->getCalledOperand()->getName().str() == "printf") return; // it reads its text
         const std::size_t me = index_of(item);
         touched_[me] = true;
         Place place = place_of(item, instruction);

@@ -135,11 +135,12 @@ def worst_line(one: report.Explained, name: str) -> report.Line | None:
     """The line in which a kernel could save most of what it asks for too much."""
     count = COUNTS[name]
 
-    def rank(line: report.Line) -> tuple[float, float]:
+    def rank(line: report.Line) -> tuple[float, float, float]:
         counts = line.counts
         if name == "lanes":
-            return counts["requests"] - counts["lanes"] / WARP, 0
-        return counts[count.unit] - counts[f"min_{count.unit}"], counts[count.unit]  # a unit without a least has 0
+            return counts["requests"] - counts["lanes"] / WARP, 0, 0
+        unused = counts[count.unit] - counts["bytes"] / (SECTOR if count.unit == "sectors" else 4 * WARP)
+        return counts[count.unit] - counts[f"min_{count.unit}"], unused, counts[count.unit]  # a unit without a least has 0
 
     return max((line for line in one.lines if has(line, count)), key=rank, default=None)
 
@@ -179,7 +180,7 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
     source = text.splitlines()
     for name, formula in bounds.items():
         found, bound, count = amount(one, name), value(formula, sizes), COUNTS[name]
-        bound *= 1 if not cuda else 1 / ROOM_IN_CUDA if name == "lanes" else ROOM_IN_CUDA
+        bound *= 1 if not cuda or name == "passes" else 1 / ROOM_IN_CUDA if name == "lanes" else ROOM_IN_CUDA
         if (found >= bound) if name == "lanes" else (found <= bound):
             continue
         words = in_cuda(count.words) if cuda else count.words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import hmac
 import json
@@ -29,8 +30,9 @@ from . import clock, cost, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter, Counts
-from .races import in_words, with_own_lines
+from .races import told
 from .sandbox import Limits, Sandbox, remove
+from .words import ENDLESS, in_opencl
 from .worker import Ended, TimedOut, Worker
 
 PASSED, FAILED, UNSOLVED, BUILD_ERROR = "passed", "failed", "unsolved", "build error"
@@ -47,6 +49,7 @@ OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
 JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and compares
+MAX_SHOWN = 8 << 10  # bytes that a program has printed
 MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
 OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
@@ -339,6 +342,7 @@ class Judge:
                     if any(one.outcome == TIMED_OUT for one in results):
                         run.seconds = min(run.seconds, AFTER_TIMEOUT)
                     result = run.result()
+                    result.printed = result.printed or run.printed[:MAX_SHOWN].decode("utf-8", errors="replace")
                     left = run.left
                     if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
@@ -352,7 +356,7 @@ class Judge:
         """A folder with the files that were handed in, and one for what PoCL compiles of them, which no other submission may find."""
         cache = self.sandbox.folder(f"slot{slot}-cache", slot)
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
+        self.sandbox.fill(kernels, {Path(name).name: files[name].removeprefix(codecs.BOM_UTF8) for name in part.files}, slot)
         try:
             yield kernels, cache
         finally:
@@ -406,12 +410,11 @@ class Run:
         self.patience = PATIENCE if self.emulated else 1
         self.seconds = judge.case_seconds * self.patience
         self.left = left  # seconds that the programs of the submission may still run
+        self.printed = b""  # by the first of its programs that printed
         self.reaches = ""  # what the host code uses that could disturb the emulator
         self.miscompiled = False  # in an earlier test PoCL's compiler was at fault: the answers of a test of speed do not count
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
-        if printed and not HAS_ANSWERS:
-            message += f": {printed}"
         return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public,
                       printed=printed)
 
@@ -482,6 +485,7 @@ class Run:
         finally:
             if worker:
                 worker.end()
+                self.printed = self.printed or (worker.printed if slot == self.slot else b"")
             remove(folder)
 
     def cache_of_rung(self, slot: int) -> Path:
@@ -544,11 +548,13 @@ class Run:
                 with self.charged(worker):
                     answers.append(worker.ask(message, left))
         except TimedOut:
-            return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: no answer in time")
+            return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: {ENDLESS}", public=ENDLESS)
         except Ended:
             how = worker.end(wait=1)
             what = TIMED_OUT if "CPU time" in how else CRASHED
             printed = worker.printed.decode("utf-8", errors="replace").strip()
+            if what == TIMED_OUT:
+                return answers, self.outcome(what, f"{describe(cases[len(answers)])}: {ENDLESS}", public=ENDLESS, printed=printed[-500:])
             outside = OUTSIDE if "SIGSEGV" in how or "SIGBUS" in how else ""
             return answers, self.outcome(what, f"{describe(cases[len(answers)])}: the program {how} before it had "
                                                f"answered{outside}", printed=printed[-500:])
@@ -561,7 +567,7 @@ class Run:
             if status == "passed":
                 continue
             if status == "build error":
-                return self.outcome(BUILD_ERROR, message[:4000])
+                return self.outcome(BUILD_ERROR, message[:4000].rstrip() + (in_opencl(message) if self.part.backend == "opencl" else ""))
             if status == "no device" and self.rung_finds_no_device():
                 return self.outcome(NOT_GRADED, message)
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
@@ -789,9 +795,8 @@ class Run:
         if findings is None:
             return self.outcome(CRASHED, f"{name} wrote no log")
         if findings:
-            exact, roughly = in_words(findings, self.texts())
-            findings = with_own_lines(findings, self.texts())
-            return self.outcome(FAILED, f"{exact}\n{name} found: {findings[:1500]}".lstrip(), public=roughly)
+            exact, roughly = told(name, findings, self.texts())
+            return self.outcome(FAILED, exact, public=roughly)
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
 
     def texts(self) -> dict[str, str]:
@@ -821,8 +826,7 @@ class Run:
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             all_answers += answers
             if findings:
-                findings = with_own_lines(findings, self.texts())
-                return self.outcome(FAILED, f"{Path(tool[0]).name} found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
+                return self.outcome(FAILED, told(Path(tool[0]).name, findings, self.texts())[0], public=NO_RIGHT_ANSWER)
             if trouble := self.judged([case], answers) or trouble:
                 trouble.public = NO_RIGHT_ANSWER if trouble.outcome == FAILED else trouble.public
                 return trouble

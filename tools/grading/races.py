@@ -1,4 +1,5 @@
-"""Says in words what oclgrind or the CUDA emulator reports of a data race: who reads or writes which element, in which line."""
+"""Says in words what oclgrind or the CUDA emulator reports: who reads or writes which element, in which line, and which barrier
+not all reach."""
 
 from __future__ import annotations
 
@@ -6,14 +7,19 @@ import re
 from dataclasses import dataclass
 
 RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)[^\n]*\n(.*?)(?=^\S|\Z)")
-UNSET = re.compile(r"Uninitialized value (?:written to|of size \d+ read from) .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
-SIDE = re.compile(r"(?:First|Second) entity: +(?:Global\S+ Local|Thread)\((\d+),(\d+),(\d+)\) (?:Group|Block)\((\d+),(\d+),(\d+)\)\n"
+LINE = r"At line (\d+) \(column \d+\) of (.*):\n"
+DIVERGED = re.compile(rf"(?:Work-group|Block) divergence detected \(barrier\)\n(?:\t.*\n)*?\t{LINE}")
+ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed|(\d+) of (\d+) threads have ended before")
+INVALID = re.compile(r"Invalid (read|write) of size (\d+) at (\w+) memory address 0x([0-9a-f]+)\n(?:\tKernel: (\w+).*\n)?")
+UNSET = re.compile(r"(?m)^Uninitialized value (?:written to|of size \d+ read from) .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
+SIDE = re.compile(r"(?:First e|Second e|E)ntity: +(?:Global\S+ Local|Thread)\((\d+),(\d+),(\d+)\) (?:Group|Block)\((\d+),(\d+),(\d+)\)\n"
                   r"\t  (.*)\n\tAt line (\d+) \(column (\d+)\) of (.*):\n")
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
 BYTES = {"half": 2, "float": 4, "double": 8}
 ACCESS = re.compile(r"\b(load|store) (?:volatile )?(?:<(\d+) x )?(\w+)")
 PTX = re.compile(r"^(ld|st|atom|red)\.(?:[\w:]+\.)*?(?:v(\d)\.)?[busf](\d+)\b")
-OF_CUDA = {"work-item": "thread", "group": "block", "groups": "blocks"}
+BARRIER, STRAY = "have to reach each barrier", "outside of "  # in sentences about these
+OF_CUDA = {"work-item": "thread", "work-items": "threads", "group": "block", "groups": "blocks"}
 MAX_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
 NAME = r"[A-Za-z_]\w*"
 INDEX = r"\s*\[[^][]*(?:\[[^][]*\][^][]*)*\]"  # with an index in it: a[b[i]]
@@ -38,7 +44,11 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
 
     @param files the texts that were handed in, by file name
     """
-    found = RACE.search(report)
+    found, stray = RACE.search(report), INVALID.search(report)
+    if DIVERGED.search(report):
+        return barrier_in_words(report)
+    if stray and (not found or stray.start() < found.start()):
+        return stray_in_words(report[stray.start():], files)
     sides = [side_of(one) for one in SIDE.findall(found[5])] if found else []
     if not found or len(sides) != 2:
         return unset_in_words(report)
@@ -71,28 +81,69 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     steps = sorted(abs(a - b) for a, b in zip(one.item, other.item))
     whose = "its neighbour" if same and steps == [0, 0, 1] else f"another one {'of the same' if same else 'of another'} group"
     roughly = f"a work-item {does[0]} {place} {lines[0]} while {whose} {does[1]} it {lines[1]}: {why}"
-    if not cuda:
-        return exact, roughly
-    return tuple(re.sub(r"\b(work-item|groups?)\b", lambda word: OF_CUDA[word[1]], text) for text in (exact, roughly))
+    return of_language(cuda, exact, roughly)
+
+
+def of_language(cuda: bool, exact: str, roughly: str) -> tuple[str, str]:
+    """Both in the words of CUDA or of OpenCL."""
+    words = lambda text: re.sub(r"\b(work-items?|groups?)\b", lambda word: OF_CUDA[word[1]], text) if cuda else text
+    return words(exact), words(roughly)
+
+
+def barrier_in_words(report: str) -> tuple[str, str]:
+    """The first barrier that some items do not reach."""
+    found = DIVERGED.search(report)
+    assert found
+    lines = list(dict.fromkeys(re.findall(rf"\t{LINE}", report[found.start():report.find("\n\n", found.end()) % (len(report) + 1)])))
+    other = re.search(r"others at that of line (\d+)", found[0])
+    numbers = [line for line, _ in lines] + ([other[1]] if other else [])
+    only = ONLY.search(found[0])
+    cuda, all_of_them = found[0].startswith("Block"), f"all work-items of a group {BARRIER}"
+    if len(numbers) > 1:
+        words = f"some work-items of a group wait at the barrier at line {numbers[0]}, and others at that at line {numbers[1]}: {all_of_them}"
+        return of_language(cuda, words, words)
+    end = f"the barrier at line {found[1]}: {all_of_them}. Does it stand in a branch or a loop, or do some return early?"
+    roughly = f"some work-items do not reach {end}"
+    came, of = (only[1], only[2]) if only and only[1] else (int(only[4]) - int(only[3]), only[4]) if only else ("", "")
+    return of_language(cuda, f"only {came} of {of} work-items reach {end}" if only else roughly, roughly)
+
+
+def stray_in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
+    """An access outside of an array, which a report begins with."""
+    found, entity = INVALID.match(report), SIDE.search(report)
+    assert found
+    if not entity or entity.start() > found.end() + 1:
+        return "", ""
+    side = side_of(entity.groups())
+    offset, size = int(found[4], 16) % (1 << ADDRESS_BITS), int(found[2])
+    name, indices = array_of(side, found[5] or "", files.get(side.file, ""))
+    place = f"{STRAY}{name or f'its array in {found[3]} memory'}"
+    at = f", at {name}[{offset // size}]" if indices == 1 and offset < 1 << (ADDRESS_BITS - 8) else ""
+    line = f"at line {side.line}" + ("" if side.file in files or not side.file else f" of {side.file}")
+    return of_language("Thread(" in entity[0], f"work-item {number(side.item)} of group {number(side.group)} {found[1]}s {line} {place}{at}",
+                       f"a work-item {found[1]}s {line} {place}")
 
 
 def unset_in_words(report: str) -> tuple[str, str]:
     """The same of a number that was never written, or is written too late."""
-    found = UNSET.match(report)
+    found = UNSET.search(report)
     item = "thread" if "Entity: Thread(" in report else "work-item"
     words = (f"a {item} uses at line {found[1]} what nobody has written so far: is an element left out, or does a barrier not "
              "stand before?") if found else ""
     return words, words
 
 
-def with_own_lines(report: str, files: dict[str, str]) -> str:
-    """A report with the lines that it names. oclgrind counts the lines of all that it was given, among them those that the
-    program puts before a text."""
-    def own(found: re.Match[str]) -> str:
-        name = found[3].rpartition("/")[2]
-        lines = files.get(name, "").split("\n")
-        return f"{found[1]}{name}:\n\t  " + (lines[int(found[2]) - 1].strip() if int(found[2]) <= len(lines) else "")
-    return re.sub(r"(At line (\d+) \(column \d+\) of )(.*):\n\t  .*", own, report)
+def told(tool: str, report: str, files: dict[str, str]) -> tuple[str, str]:
+    """A report in one sentence and the line of the student's file that it names; where there is no sentence, its first finding. And
+    the sentence without what tells a hidden size. Oclgrind counts the lines of all that it was given, so the line is the file's own."""
+    exact, roughly = in_words(report, files)
+    if not exact:
+        return f"{tool} found: {report.split(chr(10) * 2)[0][:1500]}", roughly
+    line = int(found[1]) if (found := re.search(r"\bat line (\d+)(?! of)", exact)) else 0
+    for text in files.values() if len(files) == 1 else ():
+        lines = ["", *text.split("\n")]
+        exact += f"\n    {lines[line].strip()}" if 0 < line < len(lines) else ""
+    return exact, roughly
 
 
 def number(place: tuple[int, ...]) -> str:

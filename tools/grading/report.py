@@ -71,7 +71,7 @@ def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
         return f"not counted: {outcome['message']}", "", ""
     message = outcome["message"] if test["visible"] else outcome["public"]
     shown = what != UNSOLVED and not message.startswith(NOT_COUNTED)
-    hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] not in OTHER_TESTS
+    hinted = what in (FAILED, CRASHED) and outcome["public"] not in OTHER_TESTS
     hints = "\n".join(filter(None, [f"Hint: {test['hint']}" if hinted else "", outcome["behaves"]]))
     return SAID[what], printable(message) if shown else "", hints
 

@@ -19,9 +19,11 @@ from pathlib import Path
 from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
 from .fault import Fault, exit_code
 from .judge import BUILD_ERROR, NOT_GRADED, OTHER_TESTS, PASSED, Judge, Result, plugin_of
+from .races import BARRIER, STRAY
 from .sandbox import best
+from .words import ENDLESS, lines_of
 
-COLOURS = {"right": "32", "wrong": "31", "unsolved": "33"}
+COLOURS = {"right": "32", "wrong": "31", "unsolved": "33", "right, but not by this idea": "33", "no verdict": "33"}
 
 
 def painted(word: str) -> str:
@@ -49,8 +51,8 @@ def target_of(lab: Lab, part: Part | None) -> str:
 
 
 def built(root: Path, targets: list[str]) -> str:
-    """Builds programs, and shows the present line of the build on a terminal. Returns what the compiler said when it failed."""
-    printed = ""
+    """Builds programs, and shows the present line of the build on a terminal, elsewhere one a minute. Returns what the compiler said when it failed."""
+    printed, due = "", time.monotonic() + 60
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     width = shutil.get_terminal_size().columns - 1
     with subprocess.Popen(["cmake", "--build", str(root / "build/default"), "--target", *targets], stdin=subprocess.DEVNULL,
@@ -60,6 +62,9 @@ def built(root: Path, targets: list[str]) -> str:
             printed += line
             if shown:
                 print(f"\r\033[K{line.rstrip()[:width]}", end="", file=sys.stderr, flush=True)
+            elif line.startswith("[") and time.monotonic() >= due:  # a line a minute
+                print(line, end="", file=sys.stderr, flush=True)
+                due = time.monotonic() + 60
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     return "" if building.returncode == 0 else printed[-4000:]
@@ -130,7 +135,8 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
         print(textwrap.indent(more, "    "))
     if state == "right" and exercise.hidden.get(part.backend):
         print(f"    visible tests passed, {exercise.hidden[part.backend]} hidden ones not run: they run when it is graded")
-    hints = {test.name: test.hint for test in exercise.tests}
+    tests = {test.name: test for test in exercise.tests}
+    barrier = next((one.test for one in results if BARRIER in one.message), "")
     for result in results:
         what = {PASSED: "right", NOT_GRADED: "not tested"}.get(result.outcome, "wrong")
         points = f"{result.points:g}" if what == "right" else f"{result.score:g} of {result.points:g}"
@@ -139,8 +145,13 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
             print(textwrap.indent(result.message, "           "))
         if result.outcome == BUILD_ERROR:
             break
-        if what == "wrong" and result.public not in OTHER_TESTS:
-            print(f"           Hint: {hints[result.test]}")
+        if barrier and what == "wrong" and BARRIER not in result.message:
+            print(f"           This may follow from the barrier that not all reach: see '{barrier}'")
+        elif what == "wrong" and result.public not in OTHER_TESTS and not any(words in result.message for words in (BARRIER, STRAY, ENDLESS)):
+            print(f"           Hint: {tests[result.test].hint}")
+    values = [one for one in results if tests[one.test].check == "values" and one.printed.strip() and one.outcome != BUILD_ERROR]
+    for one in sorted(values, key=lambda one: one.outcome == PASSED)[:1]:
+        print(textwrap.indent("\n".join([f"printed in '{one.test}':", *(f"  {line}" for line in lines_of(one.printed))]), "    "))
     sys.stdout.flush()  # also when it goes to a file or a pipe
 
 

@@ -117,10 +117,11 @@ class Worker:
             return None
 
     def drain(self) -> bool:
-        """Takes what the worker printed, and keeps the beginning. Returns False at the end."""
+        """Takes what the worker printed, and keeps the beginning and the end. Returns False at the end."""
         piece = self.read(self.errors, 1 << 16)
         if piece:
-            self.printed = (self.printed + piece)[:MAX_PRINTED]
+            printed, half = self.printed + piece, MAX_PRINTED // 2
+            self.printed = printed if len(printed) <= MAX_PRINTED else printed[:half] + printed[-half:]
         return piece is None or bool(piece)
 
     def finish(self, seconds: float) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import sys
 import textwrap
 import time
@@ -12,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / "explain"), str(HERE.parent)]
 
 from cuda_judge import CudaJudge  # noqa: E402
-from judge import Judge  # noqa: E402
+from judge import NO_VERDICT, RIGHT, Judge  # noqa: E402
 
 from grading import marks  # noqa: E402
 from grading.fault import exit_code  # noqa: E402
@@ -45,21 +46,21 @@ class Start:
         return path
 
     def verdict(self, k):
-        """The same text is judged once only."""
+        """The same text is judged once only, unless there was no verdict."""
         seen = k, self.path(k).read_bytes()
-        if seen not in self.judged:
-            self.judged[seen] = self.judge.judge(self.puzzles[k], self.path(k), self.stub(k))
+        if seen not in self.judged or self.judged[seen].state == NO_VERDICT:
+            self.judged[seen] = self.judge.judge(self.puzzles[k], seen[1].decode("utf-8-sig", errors="replace"), self.stub(k), columns())
         return self.judged[seen]
 
     def unsolved(self):
         """Which puzzles are not solved. One that nobody has touched needs no run."""
         return [k for k in range(len(self.puzzles))
-                if self.path(k).read_bytes() == self.stub(k).encode() or self.verdict(k).state != "right"]
+                if self.path(k).read_bytes() == self.stub(k).encode() or self.verdict(k).state != RIGHT]
 
     def show_task(self, k):
         puzzle = self.puzzles[k]
         print(f"\nPuzzle {k + 1} of {len(self.puzzles)}: {puzzle['title']}\n\n{wrapped(puzzle['task'])}\n\n"
-              f"  Change the file {self.path(k)}, and save it.")
+              f"{wrapped(f'Change the file {self.path(k)}, and save it.')}")
 
     def show(self, k):
         """Judges the file, and shows what is found. Returns whether it is right."""
@@ -67,11 +68,13 @@ class Start:
         self.saved = self.time_of_file()  # before it is judged: it may be saved again meanwhile
         one = self.verdict(k)
         print(f"\n{painted(one.state)}  {self.puzzles[k]['file']}")
-        print("\n".join([*(wrapped(line) for line in one.printed), *(f"  {line}" for line in one.picture)]))
-        if one.state == "right":
+        print("\n".join([*map(wrapped, one.faults), *(f"  {line}" for line in one.picture)]))
+        if one.printed:
+            print("\n".join(["  the kernel has printed:", *(f"    {line}" for line in one.printed)]))
+        if one.state == RIGHT:
             print(f"\n{wrapped('The idea: ' + self.puzzles[k]['idea'])}")
         sys.stdout.flush()
-        return one.state == "right"
+        return one.state == RIGHT
 
     def hint(self):
         hints = self.puzzles[self.at]["hints"]
@@ -84,7 +87,7 @@ class Start:
         self.at, self.shown_hints = k, 0
         self.show_task(k)
         self.show(k)
-        print(f"\n  {KEYS}")
+        print(f"\n{wrapped(KEYS)}")
 
     def session(self, k):
         """Until the student leaves, or all puzzles are solved."""
@@ -109,7 +112,7 @@ class Start:
                         return
                     self.go_to(next((k for k in rest if k > self.at), rest[0]))
                 else:
-                    print(f"\n  {KEYS}")
+                    print(f"\n{wrapped(KEYS)}")
         self.leave()
 
     def leave(self):
@@ -126,8 +129,13 @@ END = ("All eight puzzles are solved. Next: ./lab run saxpy, and with it labs/01
        "To try a puzzle again, delete its file.")
 
 
+def columns():
+    """That a line may have."""
+    return min(90, shutil.get_terminal_size((90, 24)).columns)
+
+
 def wrapped(text):
-    return textwrap.fill(text, 90, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, columns(), initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def main(words):

@@ -3,11 +3,12 @@
 //     {"items": [8], "group": [8], "arguments": [[3, 1, 4], [null, null], 10]}
 //
 // An array is a buffer of int, in which null stands for an element that nobody has written; a number is an int. For
-// each case a runner prints one line: the buffers after the launch, or outside of which buffer the kernel wrote.
-// judge.py judges these.
+// each case a runner writes one line into a file: the buffers after the launch, or outside of which buffer the kernel
+// wrote. judge.py judges these. What a kernel prints goes to stdout.
 #pragma once
 
 #include <cstddef>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -30,6 +31,12 @@ inline json array_of(const std::vector<int>& values) {
     json array = json::array();
     for (const int one : values) array.push_back(one == unwritten ? json() : json(one));
     return array;
+}
+
+// Marks where a launch begins in what its kernel prints, and in what a tool says of it.
+inline void launch_begins() {
+    std::cout << '\f' << std::flush;
+    std::cerr << '\f' << std::flush;
 }
 
 // The line of a case. Reading a buffer also checks its guard bands.

@@ -1,18 +1,17 @@
 """Judges one puzzle in CUDA: compiles the kernel, and runs it in the CUDA emulator, which shows who touches what, races and accesses
 outside of an array. Where there is a GPU the kernel runs there first."""
 
-import json
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 
 import run
-from judge import NOT_COMPILED, SECONDS, Judge
+from judge import MANY_SECONDS, NOT_COMPILED, PATIENCE, Judge, Ran
 from picture import BUFFER, ELEMENT
 
 from grading import cuda, races
 from grading.fault import Fault
+from grading.words import ENDLESS
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand
@@ -30,22 +29,20 @@ class CudaJudge(Judge):
             self.compile = cuda.compile_command(build, HERE / "kernel.cu")
         except OSError as error:
             raise Fault(f"the puzzles in CUDA have not been built: {error}") from None
-        tried = subprocess.run([build / "bin/start_cuda", "[]"], capture_output=True, check=False, env=run.on_a_gpu())
+        tried = subprocess.run([build / "bin/start_cuda", "[]", "/dev/null"], capture_output=True, check=False, env=run.on_a_gpu())
         self.has_gpu = tried.returncode == 0
 
-    def judge(self, puzzle, path, stub):
-        with tempfile.TemporaryDirectory(prefix="gpulab-start-") as scratch:
-            self.scratch = Path(scratch)
-            one = super().judge(puzzle, path, stub)
-        one.printed = [text if text.startswith(NOT_COMPILED) else in_cuda(text) for text in one.printed]
+    def judged(self, puzzle, path, text, columns):
+        one = super().judged(puzzle, path, text, columns)
+        one.faults = [fault if fault.startswith(NOT_COMPILED) else in_cuda(fault) for fault in one.faults]
         one.picture = [in_cuda(line) for line in one.picture]
         return one
 
     def launched(self, path, cases):
         """What the GPU gives. Without one, nothing is known before the emulator has run."""
         if fault := self.program(path):
-            return fault, []
-        return super().launched(path, cases) if self.has_gpu else ("", [])
+            return Ran(fault)
+        return super().launched(path, cases) if self.has_gpu else Ran()
 
     def program(self, path):
         """Makes the program that runs this kernel. Why it cannot be made, or ""."""
@@ -65,9 +62,11 @@ class CudaJudge(Judge):
         line = next((line for line in lines if "error" in line), lines[0] if lines else f"the compiler ended with {ran.returncode}")
         return f"{NOT_COMPILED}: {line.replace(f'{path.resolve().parent}/', '').strip()}"
 
-    def command(self, path, cases):
-        return [str(self.scratch / "puzzle"), json.dumps([{"items": case.items, "group": case.group,
-                                                           "arguments": list(case.arguments.values())} for case in cases])]
+    def command(self, path, cases, seconds=MANY_SECONDS):
+        return super().command(path, cases, MANY_SECONDS)  # a GPU takes seconds to begin, and the emulator counts instructions
+
+    def program_of(self, path):
+        return [str(self.scratch / "puzzle")]
 
     def can_simulate(self, fault):
         return not fault.startswith(NOT_COMPILED)
@@ -75,23 +74,21 @@ class CudaJudge(Judge):
     def run_simulated(self, path, cases, guards=True):
         environment = {"CUDA_EMULATOR_CHECK": "report", "CUDA_EMULATOR_UNIFORM_WRITES": "1",
                        "CUDA_EMULATOR_INSTRUCTIONS": str(INSTRUCTIONS)}
-        launches, ran = run.emulated(self.root, self.build, self.command(path, cases), steps=3000, seconds=12 * SECONDS,
+        launches, ran = run.emulated(self.root, self.build, self.command(path, cases), steps=3000, seconds=PATIENCE * MANY_SECONDS,
                                      **environment, **({} if guards else {"GPULAB_GUARD_BYTES": "0"}))
         return [as_of_oclgrind(case, one) for case, one in zip(cases, launches)], ran
 
-    def reported(self, ran, text):
+    def reported(self, report, text):
         """What the emulator says beside races."""
-        found = OUTSIDE_OF_SHARED.search(ran.stderr)
+        found = OUTSIDE_OF_SHARED.search(report)
         if found and re.search(SHARED, text):
             does, name, element = found[1], re.search(SHARED, text)[1], int(found[2], 16) % (1 << BUFFER) // ELEMENT
             return [f"item {found[3]} {does}s {name}[{element}], but {name} has 8 elements"]
-        if "endless loop" in ran.stderr:
-            return ["an item goes on and on. Does each loop end?"]
-        return super().reported(ran, text)
+        return [ENDLESS] if "endless loop" in report else super().reported(report, text)
 
-    def race(self, path, text, cases):
+    def race(self, path, text, case):
         """The first race in words. The emulator's address says in which array, by its number, and where."""
-        launches, ran = self.run_simulated(path, cases, guards=False)
+        launches, ran = self.run_simulated(path, [case], guards=False)
         found = races.RACE.search(ran.stderr)
         if not found:  # an access outside of an array ended this run before
             return "two items use the same element, at least one of them writes, and no barrier stands between them"

@@ -4,32 +4,51 @@ import json
 import shutil
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import run
 from cases import CASES
 from command import Refusal
+from ideas import lacking
 from picture import outside, picture
 from plugin import plugin
 
 from grading.exercises import is_unsolved
 from grading.races import in_words
+from grading.words import ENDLESS, in_opencl, lines_of
 
-SECONDS = 10  # for a kernel that takes none: one that does not end
-# Of processor time, which compiling and a small launch need a part of, however busy the machine is. Threads that spin use it up soon.
-PROCESSOR_SECONDS = 5
+# Of processor time, however busy the machine is: what compiling and a small launch need a part of, and many large launches.
+SECONDS, MANY_SECONDS = 8, 60
+PATIENCE = 20  # times these by the clock: it ends what waits for something, and says nothing about a kernel
+# sh -c THIS sh SECONDS FILE COMMAND...: what it prints goes to a file, and is lost where it is more than 16 MiB.
+LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
 OUTSIDE = {"read": "an item reads outside of an array", "write": "an item writes outside of an array"}
 DIVERGENT = "some items reach a barrier, and others do not"
 REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "divergence": DIVERGENT}
+RIGHT, OTHER_IDEA, NO_VERDICT = "right", "right, but not by this idea", "no verdict"
 
 
 @dataclass
 class Verdict:
-    state: str  # right, wrong or unsolved
-    printed: list[str] = field(default_factory=list)
+    state: str  # RIGHT, wrong, unsolved, OTHER_IDEA or NO_VERDICT
+    faults: list[str] = field(default_factory=list)
     picture: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)  # by the kernel
+
+
+@dataclass
+class Ran:
+    """One run of the kernel, with several launches."""
+
+    fault: str = ""  # why it gave no answer
+    answers: list[dict] = field(default_factory=list)  # of each launch, up to the fault
+    printed: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)  # of the simulator, for each launch
+    launches: list[dict] = field(default_factory=list)  # as the simulator notes them
 
 
 class Judge:
@@ -46,76 +65,106 @@ class Judge:
         if not shutil.which("oclgrind"):
             self.without += ". A race is found only where its result is wrong"
 
-    def judge(self, puzzle, path, stub):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        cases = self.cases(puzzle)
-        fault, answers = self.launched(path, cases)
-        faults = [fault] if fault else self.values(cases, answers)
-        shown = []
-        if self.can_simulate(fault):
-            small = [case for case in cases if is_small(case)]
-            more, shown = self.simulated(puzzle, path, text, small, not faults)
-            faults += more
-        unsolved = is_unsolved(stub, text)
-        return Verdict("unsolved" if unsolved else "wrong" if faults else "right", faults, shown)
+    def judge(self, puzzle, text, stub, columns=90):
+        """@param text of the kernel: the file may be saved again meanwhile"""
+        for _ in range(2):
+            try:
+                with tempfile.TemporaryDirectory(prefix="gpulab-start-") as scratch:
+                    self.scratch = Path(scratch)
+                    path = self.scratch / puzzle["file"]
+                    path.write_text(text, encoding="utf-8")
+                    one = self.judged(puzzle, path, text, columns)
+                break
+            except subprocess.TimeoutExpired:
+                one = Verdict(NO_VERDICT, ["the machine is too busy, or the device hangs. Save the file again to try again"])
+        if is_unsolved(stub, text):
+            one.state = "unsolved"
+        return one
 
-    def cases(self, puzzle):
-        return CASES[int(puzzle["file"][0])]
-
-    def values(self, cases, answers):
-        return values(cases, answers)
+    def judged(self, puzzle, path, text, columns):
+        cases = CASES[int(puzzle["file"][0])]
+        small = [case for case in cases if is_small(case)]
+        ran = self.launched(path, small)
+        if not ran.fault and len(small) < len(cases) and not any(ran.printed):  # printing takes too long for the many
+            more = self.launched(path, cases[len(small):])
+            ran.fault, ran.answers = more.fault, ran.answers + more.answers
+        at, fault = (len(ran.answers), ran.fault) if ran.fault else wrong(cases, ran.answers)
+        faults, simulated = [fault] if fault else [], Ran()
+        if self.can_simulate(ran.fault):
+            simulated = self.simulated(path, small)
+            found = [self.found(path, text, case, launch, report) for case, launch, report in
+                     zip(small, simulated.launches or [None] * len(small), simulated.reports)]
+            first = next((k for k, one in enumerate(found) if one), len(cases))
+            if first < len(cases) and (not faults or first <= at):
+                at, faults = first, (faults if first == at else []) + found[first]
+            elif not faults and simulated.fault:
+                at, faults = len(simulated.answers), [f"in {self.simulator}: {simulated.fault}"]
+            elif not faults:
+                at, fault = wrong(small, simulated.answers)
+                faults = [f"in {self.simulator}: {fault}"] if fault else []
+        state, at = "wrong" if faults else RIGHT, at if faults else 0
+        if not faults and simulated.launches and (fault := lacking(puzzle["needs"], cases[0], simulated.launches[0])):
+            state, faults = OTHER_IDEA, [fault]
+        shown = picture(cases[at], simulated.launches[at], text, columns) if at < len(simulated.launches) else []
+        printed = next((lines for lines in map(lines_of, (ran.printed + simulated.printed)[at:at + 1]) if lines), [])
+        return Verdict(state, faults, shown, printed)
 
     def can_simulate(self, fault):
         return (not fault or CRASHED in fault) and shutil.which("oclgrind")
 
     def launched(self, path, cases):
-        """Why the kernel did not run, or ""; and a dictionary for each case."""
-        command = self.command(path, cases)
-        if all(is_small(case) for case in cases):
-            command = ["sh", "-c", f'ulimit -S -t {PROCESSOR_SECONDS} && exec "$@"', "sh", *command]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace", timeout=SECONDS,
-                                 stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            ran = None
-        if not ran or ran.returncode == -signal.SIGXCPU:
-            return "it does not seem to end. Does each loop end? Do all items reach each barrier?", []
-        return ended(ran)
+        """What the device gives."""
+        seconds = SECONDS if all(map(is_small, cases)) else MANY_SECONDS
+        ran = subprocess.run(self.command(path, cases, seconds), capture_output=True, text=True, check=False, errors="replace",
+                             timeout=PATIENCE * seconds, stdin=subprocess.DEVNULL)
+        return self.ended(ran)
 
-    def command(self, path, cases):
-        return [str(self.program), str(path), json.dumps([{"items": case.items, "group": case.group,
-                                                           "arguments": list(case.arguments.values())} for case in cases])]
+    def command(self, path, cases, seconds=SECONDS):
+        return ["sh", "-c", LIMITED, "sh", str(seconds), str(self.scratch / "printed"), *self.program_of(path), json.dumps(
+            [{"items": case.items, "group": case.group, "arguments": list(case.arguments.values())} for case in cases]),
+                str(self.scratch / "answers")]
 
-    def simulated(self, puzzle, path, text, cases, right):
-        """What the simulator finds, and the picture of the first launch. @param right whether no fault has been found so far"""
-        try:
-            launches, ran = self.run_simulated(path, cases)
-        except subprocess.TimeoutExpired:
-            return [f"it did not end within {SECONDS} s in {self.simulator}"], []
-        fault, answers = ended(ran)
-        faults = outside(cases[0], launches[0]) if launches else []
-        faults += self.reported(ran, text)
-        if "data race" in ran.stderr:
-            faults.append(f"a race: {self.race(path, text, cases)}")
-        if right and not faults:
-            faults = [f"in {self.simulator}: {one}" for one in ([fault] if fault else values(cases, answers))]
-        if right and not faults and launches:
-            faults = lacking(puzzle, launches[0])
-        return faults, picture(cases[0], launches[0], text) if launches else []
+    def program_of(self, path):
+        return [str(self.program), str(path)]
+
+    def ended(self, ran):
+        """What a run has left behind."""
+        texts = {}
+        for name in ("answers", "printed"):
+            file = self.scratch / name
+            texts[name] = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+            file.unlink(missing_ok=True)
+        return Ran(why_ended(ran), [json.loads(line) for line in texts["answers"].splitlines()], texts["printed"].split("\f")[1:],
+                   ran.stderr.split("\f")[1:])
+
+    def simulated(self, path, cases):
+        """The same in the simulator."""
+        launches, ran = self.run_simulated(path, cases)
+        found = self.ended(ran)
+        found.launches = launches
+        return found
 
     def run_simulated(self, path, cases, guards=True):
         """The launches as the plugin of Oclgrind notes them, and the process that has ended. @throws subprocess.TimeoutExpired"""
         environment = {} if guards else {"GPULAB_GUARD_BYTES": "0"}
-        return run.simulated(self.library if guards else None, self.command(path, cases), RACES, steps=3000, seconds=SECONDS, **environment)
+        return run.simulated(self.library if guards else None, self.command(path, cases), RACES, steps=3000,
+                             seconds=PATIENCE * SECONDS, **environment)
 
-    def reported(self, ran, text):
+    def found(self, path, text, case, launch, report):
+        """What the simulator says of a launch, in words."""
+        faults = (outside(case, launch) if launch else []) + self.reported(report, text)
+        if "data race" in report:
+            faults.append(f"a race: {self.race(path, text, case)}")
+        return faults
+
+    def reported(self, report, text):
         """What the simulator says beside races."""
-        return [words for report, words in REPORTS.items() if report in ran.stderr]
+        return [words for found, words in REPORTS.items() if found in report]
 
-    def race(self, path, text, cases):
+    def race(self, path, text, case):
         """A race in words. Without guard bands, because elements are counted from the beginning of an allocation."""
-        _, ran = self.run_simulated(path, cases, guards=False)
-        return in_words(ran.stderr, {path.name: text})[0] or (
+        _, ran = self.run_simulated(path, [case], guards=False)
+        return in_words(ran.stderr.replace("\f", ""), {path.name: text})[0] or (
             "two items use the same element, at least one of them writes, and no barrier stands between them")
 
 
@@ -124,44 +173,35 @@ def is_small(case):
     return case.items[0] < 1000
 
 
-def ended(ran):
-    """Why a run gave no answer, or ""; and its answers."""
+def why_ended(ran):
+    """Why a run gave no answer, or ""."""
     if ran.returncode == 0:
-        return "", [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+        return ""
+    if ran.returncode == -signal.SIGXCPU:
+        return ENDLESS
     lines = (ran.stderr.strip() or f"it ended with {ran.returncode}").splitlines()
     if ran.returncode == 1:
-        return f"{NOT_COMPILED}: " + next((line for line in lines if "error:" in line), lines[0]).strip(), []
+        error = next((line for line in lines if "error:" in line), lines[0]).strip()
+        return f"{NOT_COMPILED}: {error}{in_opencl(ran.stderr)}"
     if ran.returncode < 0:
-        return f"{CRASHED} (signal {-ran.returncode}): an index far outside of its array, or a barrier that some items miss?", []
-    return lines[-1], []
+        return f"{CRASHED} (signal {-ran.returncode}): an index far outside of its array, or a barrier that some items miss?"
+    return lines[-1]
 
 
-def values(cases, answers):
-    """The first fault of the results."""
-    for case, answer in zip(cases, answers):
+def wrong(cases, answers):
+    """The first launch whose results are wrong, and the first fault of them; "" where all are right."""
+    for k, (case, answer) in enumerate(zip(cases, answers)):
         where = f"{case.words}: " if len(cases) > 1 else ""
         arrays = [name for name, one in case.arguments.items() if isinstance(one, list)]
         if "stray" in answer:
-            return [f"{where}an item writes outside of {arrays[answer['stray']]}"]
+            return k, f"{where}an item writes outside of {arrays[answer['stray']]}"
         for name, got in zip(arrays, answer["buffers"]):
             wanted = case.expected.get(name, case.arguments[name])
-            wrong = [i for i, pair in enumerate(zip(got, wanted)) if pair[0] != pair[1]]
-            if wrong:
-                i = wrong[0]
+            differ = [i for i, pair in enumerate(zip(got, wanted)) if pair[0] != pair[1]]
+            if differ:
+                i = differ[0]
                 what = "has not been written" if got[i] is None else f"is {got[i]}, and should be {wanted[i]}"
-                more = f" ({len(wrong)} of {len(wanted)} elements are wrong)" if len(wanted) > 1 else ""
-                return [f"{where}{name}[{i}] {what}{more}"]
-    return []
+                more = f" ({len(differ)} of {len(wanted)} elements are wrong)" if len(wanted) > 1 else ""
+                return k, f"{where}{name}[{i}] {what}{more}"
+    return len(cases), ""
 
-
-def lacking(puzzle, launch):
-    """What the counts show to be missing although the values are right."""
-    total = lambda name: sum(site[name] for site in launch["sites"])
-    needs = puzzle.get("needs")
-    if needs == "local memory" and not any(site["space"] == "local" and site["kind"] == "store" for site in launch["sites"]):
-        return ["the values are right, but no item writes to local memory"]
-    if needs == "three barriers" and launch["barriers"] < 3:
-        return [f"the value is right, but the group meets at {launch['barriers']} barriers: three steps need three"]
-    if needs == "whole sectors" and total("sectors") > total("min_sectors"):
-        return [f"the values are right, but {total('sectors')} sectors are moved where {total('min_sectors')} would do"]
-    return []

@@ -1,9 +1,11 @@
 """Draws in letters which item touched which element, from the steps that the plugin of Oclgrind has noted."""
 
 import re
+import textwrap
 
 ELEMENT, SECTOR, BUFFER = 4, 8, 48  # bytes; elements; the bits of an address above these number the arrays
-PAST = 6  # elements past the end that are shown
+PAST, MOST_LOCAL = 6, 64  # elements past the end that are shown; elements of an array in local memory
+HEAD = 18  # columns before the first element
 DOES = {"load": "read by", "store": "written by", "atomic": "changed by"}
 
 
@@ -14,8 +16,10 @@ def touched(launch, text=""):
     local = re.search(r"\b(?:local|__shared__)\s+int\s+(\w+)\s*\[", text)
     for step in launch["steps"]:
         for lane, address in step["lanes"]:
-            name, at = arrays.get(address >> BUFFER, ("?", 0)) if step["space"] != "local" else (
+            name, at = arrays.get(address >> BUFFER, ("", 0)) if step["space"] != "local" else (
                 local[1] if local else "local", address >> BUFFER << BUFFER)
+            if not name:  # none of the kernel's arrays: a text that it prints
+                continue
             cells = found.setdefault((name, step["kind"]), {})
             cells.setdefault((address - at) // ELEMENT, set()).add(32 * step["warp"] + lane)
     return found
@@ -32,34 +36,35 @@ def outside(case, launch):
     return found
 
 
-def picture(case, launch, text):
-    """One row for each array and kind of access: the cell of an element has the items that touched it."""
+def picture(case, launch, text, columns):
+    """One row for each array and kind of access: the cell of an element has the items that touched it. @param columns that fit"""
     found = touched(launch, text)
     if not found:
         return ["no item touched an element"]
-    if case.items == [32]:
-        return sectors(launch)
-    lines = ["which item touched which element" + (" (the first group)" if case.items != case.group else "") + ":"]
+    if case.items == [32] and "n" not in case.arguments:  # puzzle 8
+        return sectors(launch, columns)
+    first = " (the first group)" if case.items != case.group else ""
+    lines = textwrap.wrap(f"{case.words}: which one touched which element{first}", columns - 2)
     for name in dict.fromkeys(name for name, _ in found):
-        lines += rows(case, name, {kind: cells for (array, kind), cells in found.items() if array == name})
+        lines += rows(case, name, {kind: cells for (array, kind), cells in found.items() if array == name}, columns)
     return lines
 
 
-def rows(case, name, kinds):
+def rows(case, name, kinds, columns):
     """The rows of one array, under the indices of its elements."""
     most = max(map(max, kinds.values()))
-    size = len(case.arguments[name]) if name in case.arguments else max(8, most + 1)  # in local memory 8
+    size = len(case.arguments[name]) if name in case.arguments else min(max(8, most + 1), MOST_LOCAL)
     last = max(size - 1, min(most, size - 1 + PAST))
-    width = case.arguments.get("width", last + 1)
     label = lambda cells, i: who(cells[i], case.group) if i in cells else "."
     wide = max(3, *(len(label(cells, i)) + 1 for cells in kinds.values() for i in range(last + 1)))
+    width = min(case.arguments.get("width", last + 1), max(1, (columns - HEAD - 4) // wide))
     lines = []
     for start in range(0, last + 1, width):
         part = range(start, min(start + width, last + 1))
-        line = lambda head, cell: f"{head:<18}" + "".join(f"{' |' if i == size else ''}{cell(i):>{wide}}" for i in part)
-        lines.append(line(f"  {name}[ ]", str) + (f"   past the end of {name}" if part[-1] >= size else ""))
+        line = lambda head, cell: f"{head:<{HEAD}}" + "".join(f"{' |' if i == size else ''}{cell(i):>{wide}}" for i in part)
+        lines.append(line(f"  {name}[ ]", str))
         lines += [line(f"    {DOES[kind]}", lambda i: label(cells, i)) for kind, cells in kinds.items()]
-    return lines
+    return lines + [f"    behind the | past the end of {name}"] * (last >= size)
 
 
 def who(items, group):
@@ -72,7 +77,7 @@ def who(items, group):
     return ",".join(map(str, found)) if len(found) < 4 else f"{len(found)} items"
 
 
-def sectors(launch):
+def sectors(launch, columns):
     """The elements that the first read of a warp touches, in blocks of a sector."""
     step = next((one for one in launch["steps"] if one["kind"] == "load" and one["space"] == "global"), None)
     if not step:
@@ -80,5 +85,6 @@ def sectors(launch):
     read = touched(launch | {"steps": [step]}).popitem()[1]
     cells = "".join("#" if i in read else "." for i in range(128))
     blocks = [cells[i:i + SECTOR] for i in range(0, len(cells), SECTOR)]
-    return ["the elements (#) that the 32 items read at the same time; each block is a sector:",
-            *("  " + " ".join(blocks[i:i + 8]) for i in (0, 8)), f"  {sum('#' in one for one in blocks)} sectors"]
+    many = next(n for n in (8, 4, 2, 1) if n == 1 or n * (SECTOR + 1) < columns)
+    return ["the elements (#) that 32 items read at the same time:",
+            *("  " + " ".join(blocks[i:i + many]) for i in range(0, len(blocks), many)), "  each block is a sector", f"  {sum('#' in one for one in blocks)} sectors"]

@@ -1,7 +1,7 @@
-// Runs the OpenCL kernel of a puzzle: start FILE.cl CASES. cases.hpp says what it reads and prints.
+// Runs the OpenCL kernel of a puzzle: start FILE.cl CASES ANSWERS. cases.hpp says what it reads and
+// writes.
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -28,6 +28,7 @@ json run(const std::string& source, const json& one) {
         if (argument.is_array()) kernel.setArg(index++, buffers.emplace_back(start::values_of(argument)).data());
         else kernel.setArg(index++, argument.get<cl_int>());
     const cl::CommandQueue& queue = gpulab::opencl().queue();
+    start::launch_begins();
     queue.enqueueNDRangeKernel(kernel, cl::NullRange, range(one["items"]), range(one["group"]));
     queue.finish();
     return start::after(buffers);
@@ -36,13 +37,14 @@ json run(const std::string& source, const json& one) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    if (argc != 3) throw gpulab::UsageError("usage: start FILE.cl CASES");
+    if (argc != 4) throw gpulab::UsageError("usage: start FILE.cl CASES ANSWERS");
     std::ifstream file(argv[1]);
     if (!file) throw gpulab::Error(std::string("cannot read ") + argv[1]);
     // Compilers name the file and line that a #line tells them.
     const std::string name = std::filesystem::path(argv[1]).filename().string();
     const std::string source = "#line 1 \"" + name + "\"\n" + std::string{std::istreambuf_iterator<char>(file), {}};
-    for (const json& one : json::parse(argv[2])) std::cout << run(source, one) << std::endl;
+    std::ofstream answers(argv[3]);
+    for (const json& one : json::parse(argv[2])) answers << run(source, one) << std::endl;
 } catch (const gpulab::BuildError& error) { // the compiler's log, of several lines
     std::cerr << error.what() << '\n';
     return gpulab::exit_wrong_result;

@@ -1,7 +1,7 @@
-// Runs the CUDA kernel of a puzzle: start_cuda CASES. cases.hpp says what it reads and prints. The kernel is in
-// kernel.cu, with which this program is linked anew for each text of it (cuda_judge.py).
+// Runs the CUDA kernel of a puzzle: start_cuda CASES ANSWERS. cases.hpp says what it reads and writes. The
+// kernel is in kernel.cu, with which this program is linked anew for each text of it (cuda_judge.py).
 #include <cuda_runtime_api.h>
-#include <iostream>
+#include <fstream>
 #include <vector>
 
 #include "cases.hpp"
@@ -36,6 +36,7 @@ json run(const json& one) {
     }
     const dim3 block(size(one["group"], 0), size(one["group"], 1));
     const dim3 grid(size(one["items"], 0) / block.x, size(one["items"], 1) / block.y); // whole blocks
+    start::launch_begins();
     CUDA_CHECK(cudaLaunchKernel(puzzle_kernel(), grid, block, places.data(), 0, nullptr));
     CUDA_CHECK(cudaDeviceSynchronize());
     return start::after(buffers);
@@ -44,10 +45,11 @@ json run(const json& one) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    if (argc != 2) throw gpulab::UsageError("usage: start_cuda CASES");
+    if (argc != 3) throw gpulab::UsageError("usage: start_cuda CASES ANSWERS");
     if (gpulab::devices(gpulab::Backend::cuda).empty())
         throw gpulab::Unsupported(gpulab::why_no_devices(gpulab::Backend::cuda));
-    for (const json& one : json::parse(argv[1])) std::cout << run(one) << std::endl;
+    std::ofstream answers(argv[2]);
+    for (const json& one : json::parse(argv[1])) answers << run(one) << std::endl;
 } catch (...) {
     return gpulab::fail("start_cuda");
 }

@@ -4,9 +4,9 @@
 // there when the last ticket is taken, so the block that takes it adds them up. There is no second launch and nothing
 // to clear, because the count starts again from 0 by itself (atomicInc wraps around).
 // __threadfence() stands between writing the sum and taking the ticket: without it another block could see the ticket
-// before the sum. In the last block one stands between the ticket and the loads, which otherwise could come first. The
-// result goes straight into page-locked host memory that the device can write (mapped memory), so no copy is needed
-// either.
+// before the sum. A second one stands between the ticket and reading the sums, because a fence orders the accesses of
+// its own thread only. The result goes straight into page-locked host memory that the device can write (mapped memory),
+// so no copy is needed either.
 // The additions are always done in the same order, so the same grid gives the same bits every time.
 // Limit: memory while n is large, as before; when n is small, the launch and a write over the bus.
 #include "block_sum.cuh"
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
     if (!last) return; // the same for the whole block
-    __threadfence();   // no sum is loaded before the ticket was drawn
+    __threadfence();   // no load below may have been done before the ticket was drawn
 
     T rest = 0;
     for (unsigned b = threadIdx.x; b < gridDim.x; b += threads)

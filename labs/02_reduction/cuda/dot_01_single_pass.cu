@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
     if (!last) return;
-    __threadfence(); // as in single_pass_kernel
+    __threadfence(); // no load below may have been done before the ticket was drawn
 
     T rest = 0;
     for (unsigned s = threadIdx.x; s < gridDim.x; s += threads) rest += __ldcg(&sums[s]);

@@ -1,6 +1,7 @@
 // The program as a user runs it: the contract of all programs, and what is this lab's own.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #if !defined(_WIN32)
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -20,8 +22,9 @@
 #include "checks.hpp"
 #include "distances.hpp"
 #include "gpulab/device.hpp"
-#if defined(ODD_OPENCL)
-#include "gpulab/opencl/api.hpp"
+#include "gpulab/file.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/timing.hpp"
 #endif
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
@@ -33,6 +36,10 @@
 
 using gpulab::Backend;
 using Json = nlohmann::json;
+
+#if defined(GPULAB_WITH_OPENCL)
+extern const char* const studies_cl; // what the build makes of studies.cl
+#endif
 
 namespace {
 const gpulab::testing::Program program("saxpy", SAXPY_PROGRAM);
@@ -72,6 +79,10 @@ std::string figures_fault(const Json& run) {
             return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
         };
         if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
+        const double core_ms = v.value("sequential_ms", 0.0); // of tables 2.1 and 2.2
+        if (differs("parallel_ms", ms) || differs("table_speedup", core_ms / ms)) return "parallel_ms or table_speedup";
+        if (differs("sequential_gflop_per_s", 2e-6 * n / core_ms) || differs("parallel_gflop_per_s", 2e-6 * n / ms))
+            return "GFLOP/s";
         if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
     }
     return "";
@@ -107,6 +118,10 @@ const gpulab::testing::ProgramCases contract([] {
                         "cpu_distances",
                         wrong_rungs(10007),
                         does(16 * 10007, 9 * 10007)}},
+        // On the device a, b and c; on the host the reference besides. Points have 12 or 16 bytes there.
+        .memory = {{"--n 1e8", 12e8, 16e8},
+                   {"--op distances --n 5e7", 10e8, 24e8},
+                   {"--study coalescing --n 5e7", 10e8, 24e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-2-2") return std::nullopt;
             gpulab::testing::StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
@@ -228,6 +243,30 @@ TEST_CASE("programs that run at the same time have caches of PoCL of their own",
     CHECK(folder.has("here"));
 }
 
+TEST_CASE("a platform that does not answer, or crashes, costs what runs on it, and nothing else", "[program]") {
+    const auto [signal, what] =
+        GENERATE(table<std::string, std::string>({{"ALRM", "does not answer in the search for devices. The program"},
+                                                  {"SEGV", "ended the program in the search for devices. It"}}));
+    gpulab::testing::devices_or_skip(Backend::opencl);
+    const gpulab::testing::ScratchFolder folder;
+    const gpulab::testing::ScratchFile json, err;
+    const std::string pipe = folder.path("hangs.so"); // the library
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    gpulab::OutputFile(folder.path("hangs.icd")).write(pipe + "\n");
+    const gpulab::testing::Environment set("OCL_ICD_VENDORS", folder.path(""));
+    // The pipe can be opened when the program has opened it, too, which then waits for something to read. The alarm
+    // would come by itself after a minute.
+    const std::string command = std::string(SAXPY_PROGRAM) + " --n 1000 --repeat 1 --json " + json.path() +
+                                " > /dev/null 2> " + err.path() + " & program=$!; exec 3> " + pipe + "; kill -" +
+                                signal + " $program; wait $program";
+    CHECK(std::system(command.c_str()) == 0);
+    CHECK(err.text() == "The OpenCL platform unknown " + what + " begins again without it.\n");
+    for (const auto& v : json.json()["variants"]) {
+        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+        if (v["backend"] == "opencl") CHECK(v["reason"] == "unknown ended the program in the search for devices");
+    }
+}
+
 TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
     if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
         SKIP("needs PoCL");
@@ -241,8 +280,7 @@ TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing
     }
 }
 
-TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept",
-          "[program][thorough]") {
+TEST_CASE("a cache that PoCL cannot write costs what runs on it, and nothing else", "[program][thorough]") {
     const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
     if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
     const gpulab::testing::ScratchFile file, json;
@@ -253,15 +291,19 @@ TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU
                                              {"ulimit -f 200; ", folder.path(), "File too large"}}) {
         const gpulab::testing::Environment set("POCL_CACHE_DIR", cache.c_str());
         const gpulab::testing::ScratchFile err;
-        const std::string command = before + SAXPY_PROGRAM + " --n 1000 --repeat 1 --backend cpu,opencl --json " +
-                                    json.path() + " > /dev/null 2> " + err.path();
-        const int status = std::system(command.c_str());
+        const std::string reason = "PoCL cannot write compiled kernels to its cache, " + cache + ": " + why +
+                                   " (POCL_CACHE_DIR names another folder)";
+        const std::string command =
+            before + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null 2> " + err.path();
+        CHECK(std::system(command.c_str()) == 0);
+        CHECK(err.text() == "");
+        for (const auto& v : json.json()["variants"]) {
+            if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+            if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
+        }
+        const int status = std::system((command + " --backend opencl").c_str());
         CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 2));
-        CHECK(err.text() == "saxpy: PoCL cannot write compiled kernels to its cache, " + cache + ": " + why +
-                                " (POCL_CACHE_DIR names another folder)\n");
-        const auto variants = json.json()["variants"];
-        CHECK(variants.size() >= 2);
-        for (const auto& v : variants) CHECK((v["backend"] == "cpu" && v["status"] == "passed"));
+        CHECK(err.text() == "saxpy: back end opencl: " + reason + "\n");
     }
 }
 #endif
@@ -298,6 +340,27 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
         }
     }
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("neighbouring items of the study coalescing read elements `stride` apart", "[program]") {
+    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    const std::vector<float> a(12, 1), b(12, 2);
+    cl::Kernel kernel = gpulab::opencl_kernel(studies_cl, "strided", "-DROUNDS=1");
+    const cl::CommandQueue& queue = gpulab::opencl().queue();
+    for (const std::size_t stride : {1, 3}) {
+        INFO(stride);
+        const gpulab::ClBuffer<float> in_a(a), in_b(b);
+        gpulab::ClBuffer<float> out(12);
+        gpulab::poisoning(out)(queue);
+        gpulab::set_args(kernel, 1.0f, in_a.data(), in_b.data(), out.data(), cl_ulong{12});
+        // The items with 2 in x alone, as many in y as the stride.
+        queue.enqueueNDRangeKernel(kernel, cl::NDRange(2, 0), cl::NDRange(1, stride), cl::NDRange(1, 1));
+        std::vector<float> c(12);
+        out.copy_to(c);
+        for (std::size_t i = 0; i < 12; ++i) CHECK((c[i] == 3) == (i / stride == 2));
+    }
+}
+#endif
 
 namespace {
 /// What the kernels of a study were asked for, each once in a row.

@@ -12,12 +12,19 @@
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/timing.hpp"
+#endif
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
 using Json = nlohmann::json;
+
+#if defined(GPULAB_WITH_OPENCL)
+extern const char* const series_cl; // what the build makes of series.cl
+#endif
 
 namespace {
 
@@ -74,6 +81,10 @@ const gpulab::testing::ProgramCases contract([] {
                         gpulab::testing::backends_of(reduction::sum_variants<float>()),
                         "cpu_sequential",
                         wrong_rungs<float>(100003)}},
+        .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
+                   {"--op dot --n 1e8 --type double", 16e8, 16e8},
+                   {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
+                   {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-1-1" || name == "lost-update") return std::nullopt;
             return gpulab::testing::StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
@@ -150,6 +161,29 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times", "[prog
           "     100        1.0000     4.0000    8.0000     0.25     0.12       0.00    0.00\n"
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
+    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    const std::string text =
+        std::string(series_cl) +
+        "\n#line 1 \"one.cl\"\n"
+        "kernel void one(int pi, float x, ulong i, global float* out) { out[0] = term(pi, x, i); }\n";
+    cl::Kernel kernel = gpulab::opencl_kernel(text.c_str(), "one", "-DREAL=float");
+    for (const cl_ulong i : {cl_ulong{0}, cl_ulong{7}, cl_ulong{1} << 31, (cl_ulong{1} << 32) + 1, cl_ulong{1} << 33})
+        for (const auto series : {reduction::Series::pi, reduction::Series::log}) {
+            INFO(i);
+            gpulab::ClBuffer<float> out(1);
+            gpulab::set_args(kernel, cl_int{series == reduction::Series::pi}, 1.0f, i, out.data());
+            gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1), cl::NDRange(1));
+            std::vector<float> term(1);
+            out.copy_to(term);
+            const double size = series == reduction::Series::pi ? 4 / (2.0 * static_cast<double>(i) + 1)
+                                                                : 1 / (static_cast<double>(i) + 1);
+            CHECK(std::abs(term[0] / (i % 2 == 0 ? size : -size) - 1) < 1e-6);
+        }
+}
+#endif
 
 TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1", "[program]") {
     const auto check = [](const nlohmann::json& run, const std::string& reference) {

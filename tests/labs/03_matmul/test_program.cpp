@@ -1,15 +1,20 @@
 // The program as a user meets it: the contract of all programs, and what is this lab's own.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "matmul.hpp"
+#include "needs.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
@@ -46,7 +51,11 @@ template <class T> gpulab::testing::Operation operation(const std::string& type)
             gpulab::testing::backends_of(matmul::variants<T>()),
             "cpu_ijk",
             wrong_rungs<T>(65, 33, 47),
-            [](const Json&, const Json& v) { return v["name"] != "cpu_ijk" || v["speedup"] == 1.0 ? "" : "not 1"; }};
+            [](const Json&, const Json& v) {
+                if (v["flops"] != 2 * 65 * 33 * 47) return "flops";
+                if (v["bytes"] != sizeof(T) * (65 * 33 + 33 * 47 + 65 * 47)) return "bytes";
+                return v["name"] != "cpu_ijk" || v["speedup"] == 1.0 ? "" : "not 1";
+            }};
 }
 
 const gpulab::testing::ProgramCases contract([] {
@@ -64,6 +73,9 @@ const gpulab::testing::ProgramCases contract([] {
             --study tile --k 64 | --study registers --type double | --study registers --variant cuda_register_2d
             --m 2000000 --k 2000000 --n 2000000)",
         .operations = {operation<float>("float"), operation<double>("double")},
+        .memory = {{"--m 10000 --k 12000 --n 5000", 4 * 2.3e8, 8 * 2.3e8}, // on the host the reference besides
+                   {"--type double --m 3000 --k 20000 --n 5000", 8 * 1.75e8, 16 * 1.75e8},
+                   {"--study shape", 4 * 16384.0 * (16384 + 64), 8 * 16384.0 * (16384 + 64)}},
         .study = [](const std::string& name) -> std::optional<StudyCase> {
             if (name == "tile") return StudyCase{"--n 64", 10, wrong_tiles(64), {}, {Backend::cuda}};
             if (name == "registers") // its kernel is that of cuda_register_2d
@@ -94,6 +106,31 @@ TEST_CASE("the largest product of a study is the one for which there must be mem
     CHECK(matmul::max_elements("tile", 100) == 3 * 100.0 * 100);
     CHECK(matmul::max_elements("registers", 100) == 3 * 100.0 * 100);
     CHECK(matmul::max_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
+}
+
+TEST_CASE("percentages of the library: each, their geometric mean and the least, of one precision", "[program]") {
+    std::map<std::string, matmul::Percents> so_far;
+    std::map<std::string, double> library_ms;
+    const auto added = [&](const char* name, double ms) {
+        gpulab::Result result;
+        result.variant = name;
+        result.kernel = {ms, ms, ms, 1};
+        matmul::add_percent(result, std::string(name) == "cuda_cublas", library_ms, &so_far);
+        std::vector<double> values;
+        for (const gpulab::Parameter& p : result.extra) values.push_back(std::get<double>(p.value));
+        return values;
+    };
+    const auto near = [](const std::vector<double>& values, const std::vector<double>& expected) {
+        return std::ranges::equal(values, expected, [](double a, double b) { return std::abs(a / b - 1) < 1e-12; });
+    };
+    CHECK(added("cuda_by_shape", 4).empty()); // before the library
+    CHECK(near(added("cuda_cublas", 2), {100, 100, 100}));
+    CHECK(near(added("cuda_by_shape", 4), {50, 50, 50}));
+    CHECK(added("cuda_tensor_tf32", 1).empty()); // another precision
+    library_ms.clear();                          // the next shape
+    CHECK(near(added("cuda_cublas", 8), {100, 100, 100}));
+    CHECK(near(added("cuda_by_shape", 4), {200, 100, 50})); // the root of 50 times 200
+    CHECK(near(added("cuda_by_shape", 32), {25, std::cbrt(50.0 * 200 * 25), 25}));
 }
 
 TEST_CASE("the study of shapes has a square, a tall, a flat, a deep and a thin product, and one of odd sides",

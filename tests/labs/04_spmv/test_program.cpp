@@ -15,6 +15,7 @@
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/contract.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
 
@@ -85,6 +86,8 @@ const gpulab::testing::ProgramCases contract([] {
         .operations = {}, // see below: they have a matrix from a file
         .piped = {{"--variant cpu_sequential --repeat 1 --matrix /dev/stdin --write out.gz", head + "2 2 1\n1 2 3\n",
                    head + "2 2 1\n1 2 3\n"}},
+        // 5e7 entries, 5e6 rows and columns: see memory_need()
+        .memory = {{"--generate random:5e6:10", 5e7 * 12 + 5e6 * (12 + 8), 3 * 5e7 * 8 + 5e6 * (48 + 16 + 8 + 12)}},
         .study = study_of,
         .per_element = "ns_per_nonzero",
         .elements =
@@ -139,6 +142,14 @@ TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says 
         CHECK(refused.exit_code == 2);
         CHECK(refused.err.ends_with(size.starts_with("3 2") ? "3 x 2 numbers are no vector\n" : "numbers, not 3\n"));
     }
+}
+
+TEST_CASE("y is that of the first variant that is right: one that did not run is passed over", "[program]") {
+    const gpulab::testing::Environment unsolved("GPULAB_UNSOLVED", "cpu_sequential=x");
+    const ScratchFile y;
+    const Outcome outcome = program("--generate lecture --backend cpu --repeat 1 --y " + y.path());
+    CHECK(outcome.out.find("cpu_sequential computed it") == std::string::npos);
+    CHECK(y.text() == "%%MatrixMarket matrix array real general\n3 1\n3\n7\n5\n");
 }
 
 TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and its product with ones is 3 7 5",
@@ -197,7 +208,13 @@ TEST_CASE("a matrix is written, read back and multiplied, and the JSON file desc
         CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(spmv::variants<T>())));
         CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<T>()) == "");
         for (const auto& v : run["variants"])
-            if (v["status"] == "passed") CHECK(v["format_bytes"] == f.of(v["format"].get<std::string>()));
+            if (v["status"] == "passed") {
+                CHECK(v["format_bytes"] == f.of(v["format"].get<std::string>()));
+                // An entry with its column, an offset and an element of y for each row, an element of x for each
+                // column.
+                CHECK(v["bytes"] == matrix.nonzeros() * (sizeof(T) + 4) + 300 * (4 + sizeof(T)) + 200 * sizeof(T));
+                CHECK(v["flops"] == 2 * matrix.nonzeros());
+            }
     };
     check(float{}, "float");
     check(double{}, "double");
@@ -219,6 +236,26 @@ TEST_CASE("the study of kinds has twenty matrices, at least one from each genera
         if (before == "|") generators.insert(word.substr(0, word.find(':')));
     CHECK(generators.size() == 8);
     CHECK(kinds == generators);
+}
+
+TEST_CASE("a preparation is told in milliseconds and in products, and a rung's lead over the library in times",
+          "[program]") {
+    const spmv::FormatBytes bytes = spmv::format_bytes(gpulab::lecture_example<float>());
+    gpulab::Result result;
+    result.variant = "cuda_ell";
+    result.kernel.median = 1.5;
+    spmv::add_format(result, bytes);
+    CHECK(result.extra.size() == 2); // nothing was prepared
+    result.prepared_ms = 6;
+    spmv::add_format(result, bytes);
+    const std::vector<std::pair<std::string, double>> expected = {
+        {"format_bytes", 3 * 2 * 8}, {"preparation_ms", 6}, {"preparation_products", 4}};
+    REQUIRE(result.extra.size() == 4); // behind the name of the format
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(result.extra[i + 1].name == expected[i].first);
+        CHECK(std::get<double>(result.extra[i + 1].value) == expected[i].second);
+    }
+    CHECK(spmv::against_library("a", "cuda_lanes", 2, 3) == "a: cuda_lanes is 1.50 times as fast as the library");
 }
 
 TEST_CASE("megabytes per second of a file are its bytes and the seconds", "[program]") {

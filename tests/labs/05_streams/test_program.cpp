@@ -74,6 +74,8 @@ const gpulab::testing::ProgramCases contract([] {
             --input a.png --channels 3 : --channels: --input brings an image that has its own size)",
         .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
         .operations = {}, // see below: one run with all its files
+        .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
+        .times_by_clock = true,
         .study = study_of,
         .per_element = "ns_per_byte",
         .elements =
@@ -134,6 +136,7 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
         if (backend == "cuda") CHECK((status == "skipped") == gpulab::devices(Backend::cuda).empty());
         if (status != "passed") continue;
         CHECK(v["tolerance"] == 0);
+        CHECK(v["bytes"] == 2 * 301 * 103 * 3); // each is read and written once
         if (backend == "cpu") continue;
         ++traced;
         CHECK(v["bound_ms"] > 0);
@@ -222,6 +225,39 @@ TEST_CASE("the study of mapped memory prints the bound of which it gives percent
     (void)gpulab::testing::devices_or_skip(Backend::cuda);
     CHECK(stated_bounds("--study blocks --device cuda:0") == 1);
 }
+
+#if defined(STREAMS_PERTURBED)
+namespace {
+bool ticking = false;
+double ticks = 0;
+} // namespace
+extern "C" {
+double __real__ZN6gpulab8clock_msEv();
+/// gpulab::clock_ms(), by the linker's --wrap: a millisecond from one call to the next while a test wants that.
+double __wrap__ZN6gpulab8clock_msEv() { return ticking ? ++ticks : __real__ZN6gpulab8clock_msEv(); }
+}
+
+TEST_CASE("what poisons a pass, records it or compares it does not count in its total time", "[program]") {
+    streams::Problem p;
+    p.image = streams::random_image(64, 16, 3, 1);
+    p.streams = 2;
+    streams::Output out = streams::reference_output(p);
+    for (const auto& v : streams::variants()) {
+        if (v.backend == Backend::cpu || !v.run || gpulab::devices(v.backend).empty()) continue;
+        gpulab::use(gpulab::devices(v.backend).front());
+        INFO(v.name);
+        gpulab::Stopwatch watch(1, 2);
+        ticking = true;
+        v.run(p, out, watch);
+        ticking = false;
+        // Three resets, and what follows the passes; in CUDA the blank image and two calls in between besides, and
+        // behind cuda_polling a look at the marks.
+        const double cuda = v.name == "cuda_polling" ? 4 : 3;
+        CHECK(watch.left_out_ms() == 3 + 1 + (v.backend == Backend::cuda ? cuda : 0));
+        CHECK(watch.kernel().median == 1);
+    }
+}
+#endif
 
 TEST_CASE("what is said of a link, and what each result has, are its rates, the bound and the model of the strips",
           "[program]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -98,6 +99,8 @@ const gpulab::testing::ProgramCases contract([] {
         .operations = {operation("dominant"), operation("spd"), operation("poisson")},
         .piped = {{"--systems 2 --repeat 1 --variant cpu_thomas --input /dev/stdin --output out.gz", two_systems,
                    array + "4 1\n1\n2\n1\n2\n"}},
+        // On the device five arrays, five transposed, c'; on the host the reference besides.
+        .memory = {{"--n 10000 --systems 1000", 11 * 8e7, 12 * 8e7}},
         .study = study_of,
         .per_element = "ns_per_equation",
         .elements = [](const Json& problem,
@@ -105,6 +108,31 @@ const gpulab::testing::ProgramCases contract([] {
         .growth = {{"--n 5000", 5, wrong_rungs<double>()}, // from 16 on
                    {"--n 64 --systems 3", 2, wrong_rungs<double>()}}};
 });
+} // namespace
+
+namespace {
+/// Two empty equations, for several work-items or warps to report. A report that is not atomic nearly always leaves the
+/// right row; tools see the race.
+void check_reports(const gpulab::Variant<tridiagonal::Run<double>>& v, gpulab::testing::Faults& faults) {
+    faults.check("two zero pivots", [&] {
+        const std::size_t n = v.backend == gpulab::Backend::cuda ? 600 : 130; // two chunks of a partition
+        tridiagonal::Problem<double> p = tridiagonal::make_problem<double>("dominant", n, 1, 42);
+        for (const std::size_t row : {std::size_t{4}, n - 30}) p.a[row] = p.b[row] = p.c[row] = 0;
+        tridiagonal::Output<double> out(n, 1);
+        return gpulab::testing::fault_of(v.run, p, out, [&] {
+            const auto row = static_cast<std::size_t>(out.zero_pivot[0]);
+            gpulab::Comparison comparison;
+            comparison.passed = row == 4 || (row == n - 30 && !tridiagonal::testing::reports_lowest(v.name));
+            comparison.message = fmt::format("it reports row {}", out.zero_pivot[0]);
+            return comparison;
+        });
+    });
+}
+const gpulab::testing::VariantCases in_oclgrind(tridiagonal::variants<double>(), "reports two zero pivots",
+                                                "[.oclgrind]", check_reports,
+                                                gpulab::testing::only_on<gpulab::Backend::opencl>);
+const gpulab::testing::VariantCases in_sanitizer(tridiagonal::variants<double>(), "reports two zero pivots",
+                                                 "[.sanitizer]", check_reports, gpulab::testing::own_cuda);
 } // namespace
 
 TEST_CASE("memory is counted before it is taken, and the tables of both types have the same names", "[program]") {

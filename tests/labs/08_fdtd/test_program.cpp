@@ -143,6 +143,7 @@ constexpr const char* driven_by_file =
         {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
 
 const gpulab::testing::ProgramCases contract([] {
+    constexpr double field = 4.0 * 8 * 3017 * 2001; // bytes of the four arrays, with their padding
     return gpulab::testing::LabProgram{.program = program,
                                        .readme = FDTD_README,
                                        .variants = names_of(fdtd::variants<double>()),
@@ -165,6 +166,7 @@ const gpulab::testing::ProgramCases contract([] {
                                                   driven_by_file,
                                                   "step,time,\"probe 0\"\n1,",
                                                   {{"numbers.gz", "1\n-1\n"}}}},
+                                       .memory = {{"--nx 3000 --ny 2000 --steps 10", 3.5 * field, 6 * field}},
                                        .study = study_of,
                                        .per_element = "ns_per_cell_and_step",
                                        .elements =

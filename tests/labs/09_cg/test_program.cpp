@@ -108,7 +108,7 @@ const gpulab::testing::ProgramCases contract([] {
             --study history --generate laplace2d:4
             --solution /nonexistent/folder/x.mtx | --solution o.mtx --csv ./o.mtx
             --generate laplace2d:20 --tuning /dev/zero : cg: cannot read /dev/zero:
-            --generate laplace2d:20 --tuning /nowhere/table.csv : cg: cannot write /nowhere/table.csv:
+            --generate laplace2d:20 --tuning /dev/null/table.csv : cg: cannot write /dev/null/table.csv:
             --matrix wide --tuning wide : --tuning would overwrite
             --generate laplace2d:20 --tuning wide --json wide : name the same file
             --study table-4-5 --rows 100 --backend cpu : --study table-4-5: it has none of the chosen variants
@@ -124,6 +124,10 @@ const gpulab::testing::ProgramCases contract([] {
                   {"huge", sparse + "16 1 1\n1 1 1e200\n"}},
         .silent = true,
         .operations = {operation("float"), operation("double")},
+        // 4e6 rows with 19,992,000 entries: see memory_need()
+        .memory = {{"--generate laplace2d:2000 --type double", 1.25 * (19'992'000 * 12 + 8 * 4e6) + 7 * 8 * 4e6,
+                    3 * (19'992'000 * 12 + 8 * 4e6) + 4e6 * (8 * 8 + 4 * 8)}},
+        .times_by_clock = true,
         .study = study_of,
         .per_element = "ns_per_row_and_iteration",
         .elements = [](const Json& problem,

@@ -61,6 +61,12 @@ struct PipedCase {
     Files files = {};   ///< others that it reads
 };
 
+/// A command line that needs more than 1 GiB on a device, and the bytes that it needs there and in main memory.
+struct MemoryCase {
+    std::string arguments;
+    double device, host;
+};
+
 /// How the study `growth` runs: see Program::growth_fault().
 struct GrowthCase {
     std::string arguments;
@@ -83,6 +89,8 @@ struct LabProgram {
     bool silent = false; ///< none of them prints anything before it is refused, but the name of a study
     std::vector<Operation> operations;
     std::vector<PipedCase> piped = {};
+    std::vector<MemoryCase> memory = {};
+    bool times_by_clock = false; ///< its OpenCL rungs are timed by the host's clock, and not by events
     /// Of each study but growth; nothing of one that a test of the lab's own runs, or that has no small size.
     std::function<std::optional<StudyCase>(const std::string& name)> study;
     std::string per_element; ///< of growth: the field with the time for each element

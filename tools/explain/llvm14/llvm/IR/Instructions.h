@@ -22,6 +22,7 @@ class Value {
 public:
     const Type* getType() const { return type_; }
     unsigned kind() const { return kind_; }
+    StringRef getName() const;
 
 protected:
     struct Use {
@@ -160,6 +161,12 @@ class SwitchInst : public Instruction {
 public:
     static bool classof(const Value* v) { return v->kind() - 27 == 3; }
     const Value* getCondition() const { return operand(0); }
+};
+
+class CallInst : public Instruction {
+public:
+    static bool classof(const Value* v) { return v->kind() - 27 == 56; }
+    const Value* getCalledOperand() const { return operand(operands() - 1); }
 };
 
 class Function : public Value {
