@@ -11,7 +11,6 @@ from listings import code_block
 from repository import WORD, slug
 
 MARK = "page-mark-7c1e:"
-EXPLAIN_MARKS = ("docs/grading.md", "CONTRIBUTING.md")  # these explain the marks of an exercise
 PATH = re.compile(r"^((?:cpu|cuda|opencl|complete|levels|devices|mpi)/[\w./]+\.\w+)$")
 
 
@@ -218,8 +217,6 @@ def read_all(repository):
     for path in repository.prose():
         text = (repository.root / path).read_text(encoding="utf-8")
         text = re.sub(r"^<!--.*?-->[ \t]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
-        if path not in EXPLAIN_MARKS:
-            text = re.sub(r"^ *//(\|| (END )?ANSWER\b).*\n", "", text, flags=re.MULTILINE)
         if path in ("README.md", "docs/formulas.md"):
             text = without_missing_labs(repository, text)
         joined.append(f"<!--{MARK}{path}-->\n\n{text}\n\n")
