@@ -98,6 +98,8 @@ def test_the_page_of_a_rung_shows_what_is_measured_and_what_the_texts_have(found
     table = (ROOT / "labs/02_reduction/README.md").read_text(encoding="utf-8")
     row = re.search(r"(?m)^\| cuda_shuffle \|(.*)\|$", table)[1].split("|")
     assert all(cell.strip() in text for cell in row) and "Hand-out: What to expect" in text
+    for words in ("Sums of floats on an H200", "Measured on one NVIDIA H200"):  # the table's units and device come along
+        assert words in text, words
     assert "In the texts" in re.sub(r"<[^>]*>", " ", found["rung_reduction_cuda_two_level.html"].source)
     source_texts = found["rung_reduction_cuda_two_level.html"].source
     assert '<a href="concordance.html#book-program-2-7">Book, program 2.7</a>' in source_texts
@@ -112,6 +114,8 @@ def test_every_page_has_the_menu_and_a_page_of_it_is_marked(found):
     for name, menu in menus.items():
         assert re.findall(r"<li><details(?: open)?><summary>([A-Z]\w+)</summary>", menu) == GROUPS, name
         assert menu.count("aria-current") == (name in listed), name
+    source = found["kernels.html"].source
+    assert '<h2 id="memory">Memory<a class="permalink" href="#memory"' in source and re.search("<footer>GPU Labs commit [0-9a-f]{7,}", source)
 
 
 def test_links_in_listings_lead_where_they_say(found):
