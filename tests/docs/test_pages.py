@@ -458,7 +458,7 @@ def test_a_small_repository_becomes_pages(tree):
     done = tree.build()
     assert done.returncode == 0, done
     lab = tree.page("lab_one.html")
-    for wanted in ('<h2 id="what-to-expect">What to expect</h2>', "4<em>n</em> bytes, <strong>s</strong>;", "<code>*c*</code>, a * b * c",
+    for wanted in ('<h2 id="what-to-expect">What to expect<a class=', "4<em>n</em> bytes, <strong>s</strong>;", "<code>*c*</code>, a * b * c",
                    '<a href="rung_one_cuda_a.html"><code>cuda_a</code></a>', '<a href="kernels.html#lane">lane</a>',
                    '<a href="lab_one.html#what-to-expect">above</a>', '<a href="rung_one_cuda_a.html">rung</a>', "$5 in all",
                    '<a href="https://x.invalid">web</a>', " file, ", 'src="figures/a.svg" alt="drawn"', "code *a* $b$", '<td class="short"></td>'):
