@@ -164,7 +164,7 @@ template <class T> struct Rung {
     std::vector<Shape> able(std::vector<Shape> shapes) const {
         const bool emulated = backend == Backend::cuda && gpulab::devices_in_use().front().emulated;
         std::erase_if(shapes, [&](const Shape& s) {
-            return s.m * s.n > max_elements || (emulated && std::max<std::size_t>(s.m * s.n, 1024) * s.k > 1 << 23);
+            return s.m * s.n > max_elements || (emulated && std::max<std::size_t>(s.m * s.n, 1024) * s.k > 1 << 22);
         });
         return shapes;
     }
