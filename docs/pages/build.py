@@ -11,6 +11,7 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -42,7 +43,7 @@ def menu_of(repository, pages):
     for lab in repository.labs:
         folder = f"labs/{lab.folder.name}"
         labs.append((f"{lab.number} {lab.title.partition(': ')[2]}",
-                     [*entry(f"{folder}/README.md", "Hand-out"), *entry(f"{folder}/PATH.md", "Way through the lab"),
+                     [*entry(f"{folder}/README.md", "Hand-out"), *entry(f"{folder}/PATH.md", "Your path"),
                       (f"lab_{lab.name}_rungs.html", "Rungs"), *entry(f"{folder}/MEASURED.md", "Measured"),
                       *[one for path in pages if path.startswith(folder) and path.count("/") == 3 for one in entry(path)],
                       *(entry("docs/scenes.md", "Scenes") if lab.name == "fdtd" else [])]))
@@ -90,6 +91,8 @@ def menu_html(menu, current, group):
 class Site:
     def __init__(self, repository, menu):
         self.repository, self.menu = repository, menu
+        asked = ["git", "-C", repository.root, "log", "-1", "--format=commit %h of %cs"] if shutil.which("git") else ["true"]
+        self.commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
 
     def add(self, address, title, blocks, sections=(), group=(), around=(None, None)):
@@ -104,10 +107,11 @@ class Site:
         for address, body in texts.items():
             title, sections, group, before, after = self.about[address]
             contents = "".join(f'<li class="level{level}"><a href="#{anchor}">{escape(words)}</a></li>' for level, anchor, words in sections)
+            body = re.sub(r'<(h[23]) id="([^"]*)"(.*?)</\1>', r'<\1 id="\2"\3<a class="permalink" href="#\2" aria-label="link to this section"></a></\1>', body)
             around = "".join(f'<a rel="{rel}" href="{to[0]}"><span>{words}</span> {escape(to[1])}</a>' if to else "<span></span>"
                              for rel, words, to in (("prev", "Previous", before), ("next", "Next", after)))
             (folder / address).write_text(template.substitute(
-                title=escape(title), menu=menu_html(self.menu, address, group), body=body, around=around,
+                title=escape(title), menu=menu_html(self.menu, address, group), body=body, around=around, commit=self.commit,
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += searchable(address, title, body, sections)

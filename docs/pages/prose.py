@@ -11,7 +11,6 @@ from listings import code_block
 from repository import WORD, slug
 
 MARK = "page-mark-7c1e:"
-EXPLAIN_MARKS = ("docs/grading.md", "CONTRIBUTING.md")  # these explain the marks of an exercise
 PATH = re.compile(r"^((?:cpu|cuda|opencl|complete|levels|devices|mpi)/[\w./]+\.\w+)$")
 
 
@@ -74,7 +73,8 @@ class Page:
         self.lab = repository.lab_of(path)
         self.about = None  # the lab of the section that is read: headings of docs/formulas.md begin with its folder
         self.blocks, self.title, self.sections, self.anchors = [], "", [], set()  # sections: (level, anchor, title)
-        self.measured = []  # rows of tables: (variant, anchor, title of the section, heads, cells)
+        self.opening = []  # the first paragraph: of MEASURED.md, what was measured on which device
+        self.measured = []  # rows of tables: (variant, anchor, title of the section, paragraph above the table, heads, cells)
 
     def rung(self, name):
         """The rung that a name in this page surely means."""
@@ -126,9 +126,12 @@ class Page:
             if kind == "Table":
                 self.read_table(content, section)
             self.blocks += self.blocks_for(block)
+            if kind == "Para" and not self.opening:
+                self.opening = self.blocks[-1:]
 
     def read_table(self, content, section):
         heads = [cell[4] for row in content[3][1] for cell in row[1]]
+        above = [one for one in self.blocks[-1:] if one["t"] == "Para"]
         for body in content[4]:
             for row in body[3]:
                 if self.path == "docs/concordance.md":
@@ -136,7 +139,7 @@ class Page:
                 cells = [cell[4] for cell in row[1]]
                 first = plain_cell(cells[0]) if cells else ""
                 if self.lab and first in self.lab.by_name:
-                    self.measured.append((first, *section, heads, cells))
+                    self.measured.append((first, *section, above, heads, cells))
 
     def blocks_for(self, block):
         kind, content = block["t"], block.get("c")
@@ -218,8 +221,6 @@ def read_all(repository):
     for path in repository.prose():
         text = (repository.root / path).read_text(encoding="utf-8")
         text = re.sub(r"^<!--.*?-->[ \t]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
-        if path not in EXPLAIN_MARKS:
-            text = re.sub(r"^ *//(\|| (END )?ANSWER\b).*\n", "", text, flags=re.MULTILINE)
         if path in ("README.md", "docs/formulas.md"):
             text = without_missing_labs(repository, text)
         joined.append(f"<!--{MARK}{path}-->\n\n{text}\n\n")

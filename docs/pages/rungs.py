@@ -154,16 +154,18 @@ class Rungs:
         blocks = []
         for name in ("README", "MEASURED"):
             page = self.pages.get(f"labs/{rung.lab.folder.name}/{name}.md")
-            for variant, anchor, title, heads, cells in page.measured if page else []:
+            opening = page.opening if name == "MEASURED" and page else []
+            for variant, anchor, title, above, heads, cells in page.measured if page else []:
                 if variant != rung.name or not any(re.search(r"\d", plain_cell(cell)) for cell in cells[1:]):
                     continue
                 if any(plain_cell(head) in ("file", "what changed") for head in heads):
                     continue
                 place = f"{page.address}#{anchor}" if anchor else page.address
                 words = f'{"Hand-out" if name == "README" else "Measured"}: {title}'
-                blocks += [raw(f'<p class="row-title"><a href="{place}">{escape(words)}</a></p>'),
+                blocks += [*opening, raw(f'<p class="row-title"><a href="{place}">{escape(words)}</a></p>'), *above,
                            raw(f'<div class="wide" tabindex="0" role="group" aria-label="{escape(words, quote=True)}">'),
                            small_table(heads[1:], cells[1:]), raw("</div>")]
+                opening = []
         return blocks
 
     def mistakes(self, rung):

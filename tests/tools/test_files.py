@@ -302,3 +302,9 @@ def test_the_last_block_has_a_fence_on_both_sides_of_its_ticket():
         for found in re.finditer(r"(?s)(.{200}) last = atomic\w+\(.*? == gridDim\.x - 1;(.{250})", path.read_text(encoding="utf-8")):
             fences[path.name] = [side.count("__threadfence();") for side in found.groups()]
     assert fences and set(map(tuple, fences.values())) == {(1, 1)}, fences
+
+
+def test_no_page_shows_a_mark_of_an_exercise():
+    for path in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("labs/*/*.md"), ROOT / "README.md"):
+        text = re.sub(r"(?m)^    \$ .*", "", without_comments(path.read_text(encoding="utf-8")))
+        assert path.name == "grading.md" or not re.search(r"//\||// (END )?(ANSWER|EXERCISE)\b", text), path

@@ -227,7 +227,7 @@ def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
     (target / "lab").chmod(0o755)
     shutil.copy(STUDENT / "gitignore", target / ".gitignore")
     shutil.copy(STUDENT / "CMakeLists.txt", target / "CMakeLists.txt")
-    words = {"LABS": "\n".join(f"- [Your way through lab {lab.folder[:2]}](labs/{lab.folder}/PATH.md), and its page: "
+    words = {"LABS": "\n".join(f"- [Your path through lab {lab.folder[:2]}](labs/{lab.folder}/PATH.md), and its page: "
                                f"[{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
              "ANSWERS": f"`labs/{labs[0].folder}/answers.md`" if len(labs) == 1 else "`answers.md`, beside that page",
              "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name,

@@ -10,7 +10,8 @@
     return sum_of(a, c);
     // END ANSWER
 
-A rung with an ANSWER is withheld as a whole. Where //| lines follow that mark, they take the place of the answer.
+A rung with an ANSWER is withheld as a whole. Where //| lines follow that mark, they take the place of the answer. In a page
+the marks are comments, which readers do not see: <!-- ANSWER dot, the //| lines, -->; then the answer and <!-- END ANSWER -->.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def read(text: str, where: str) -> list[str | Region]:
         def wrong(what: str) -> Fault:
             return Fault(f"{where}:{number}: {what}")
 
-        words = line.split()
+        words = re.sub(r"^<!--(.*?)(-->)?$", r"//\1", line).split()
         if words[:2] in (["//", "EXERCISE"], ["//", "ANSWER"]):
             if region:
                 raise wrong(f"'{line.strip()}' stands between '{region.begin.strip()}' and its end")
@@ -58,6 +59,8 @@ def read(text: str, where: str) -> list[str | Region]:
                 raise wrong(f"'{line.strip()}' ends nothing that was begun")
             pieces.append(Region(region.kind, region.names, region.begin, line, region.instead, region.lines))
             region = None
+        elif line == "-->" and region and not region.lines:
+            continue
         elif INSTEAD.match(line):
             if not region or region.lines:
                 raise wrong("'//|' does not follow a mark")

@@ -26,8 +26,8 @@
 //   - For one n the order of the additions depends only on the number of blocks: on one device every run gives the same
 //     bits.
 //   - A bulk copy (compute capability 9.0) is started by one thread and needs no registers.
-//   - Whoever arrives at a barrier goes on; only a thread that calls wait() waits. A round ends when all have arrived,
-//     and the bytes that were announced. Each thread arrives for what it wrote itself.
+//   - Whoever arrives at a barrier goes on; only a thread that calls wait() waits. A round ends when all threads and
+//     all announced bytes have arrived. Each thread arrives for what it wrote itself.
 // Index: a thread has nine neighbouring vectors of 16 bytes. Nine is odd: so the r-th vectors of eight threads, 128
 // bytes that are read at the same time, lie in different banks. The bulk copies read and write global memory in order.
 // Limit: memory, 8 bytes per float. And 217 KiB of shared memory, which not all devices have.

@@ -40,7 +40,7 @@ struct ByShape {
     std::size_t part = part_unit; ///< columns of A (rows of B) in a part of k
     std::size_t parts = 1;        ///< how many parts k is cut into; none is empty
 
-    /// Cuts k into so many parts, or a few less where they would not all have part_unit columns.
+    /// Cuts k into this many parts, or a few less where they would not all have part_unit columns.
     void cut(std::size_t k, std::size_t wanted) {
         using gpulab::ceil_div;
         part = std::max(gpulab::round_up(ceil_div(k, wanted), part_unit), part_unit);

@@ -66,8 +66,8 @@ using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, 
 
 /// Factorises with look-ahead (08_look_ahead_pivot.cu), and with the given kernels for the panel, for exchanges and for
 /// the triangular solve.
-/// @param columns how many columns a panel has when so many rows are left. A panel of more than max_panel_columns is
-///        factorised in parts of so many, which the rest of the matrix follows together
+/// @param columns the panel width for a given number of remaining rows. A panel of more than max_panel_columns is
+///        factorised in parts of max_panel_columns, which the rest of the matrix follows together
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
                 int (*columns)(int rows_left));
 
