@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
 
