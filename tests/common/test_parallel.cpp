@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
 
@@ -15,7 +16,7 @@
 TEST_CASE("as many threads share work as it is worth, one at least and all at most") {
     CHECK(gpulab::parts_for(0, 100) == 1);
     CHECK(gpulab::parts_for(199, 100) == 1);
-    CHECK(gpulab::parts_for(200, 100) == std::min(2, gpulab::hardware_threads()));
+    CHECK(gpulab::parts_for(200, 100) == static_cast<unsigned>(std::min(2, gpulab::hardware_threads())));
     CHECK(gpulab::parts_for(1'000'000, 1) == static_cast<unsigned>(gpulab::hardware_threads()));
 }
 

@@ -1,8 +1,9 @@
 """What code must do for the order of memory accesses.
 
 A fence that is missing, a weaker load, or one wait less does harm on some devices only, perhaps on none that we have; a lock that is
-missing does so once in a million runs. So this is a rule: the texts of a file below must stand in it, in this order. Comments and blanks do not count. Each word of `WORDS` in a lab's
-files, or in common/include/gpulab/cuda, must lie in such a text: whoever writes one says here what it must stand between.
+missing does so once in a million runs. So this is a rule: the texts of a file below must stand in it, in this order. Comments and
+blanks do not count. Each word of `WORDS` in a lab's files, or in common/include/gpulab/cuda, must lie in such a text: whoever writes
+one says here what it must stand between.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ RULES = {
     "labs/02_reduction/cpu/04_threads_atomic.cpp": ["total.fetch_add(local);"],
     "labs/02_reduction/cpu/series.cpp": LOCKED,
     "labs/02_reduction/cpu/lost_update.cpp": [
-        "total.fetch_add(1, std::memory_order_relaxed); else total.store(total.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);"],
+        "total.fetch_add(1, std::memory_order_relaxed); "
+        "else total.store(total.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);"],
     "labs/02_reduction/cuda/08_single_pass.cu": LAST_BLOCK,
     "labs/02_reduction/cuda/dot_01_single_pass.cu": LAST_BLOCK,
     "labs/02_reduction/cuda/series.cu": LAST_BLOCK,
@@ -37,7 +39,8 @@ RULES = {
         "store(i); wait_until_read(); if (i + stages < count) load(i + stages); } wait_until_stored();",
         "gpulab::publish_to_units(); s.scanned[i % stages].arrive();", "gpulab::publish_to_units(); } __syncthreads();"],
     "labs/03_matmul/cuda/tensor.cuh": [
-        "using gpulab::publish_to_units;", "void begin_products() { " + UP_TO.format("wgmma.fence.sync.aligned;"), "void commit_products() { " + UP_TO.format("wgmma.commit_group.sync.aligned;"),
+        "using gpulab::publish_to_units;", "void begin_products() { " + UP_TO.format("wgmma.fence.sync.aligned;"),
+        "void commit_products() { " + UP_TO.format("wgmma.commit_group.sync.aligned;"),
         "void wait_for_products(float (&sum)[n]) { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(pending) : \"memory\");"],
     "labs/03_matmul/cuda/09_pipeline.cu": ["gpulab::commit_copies(); } gpulab::wait_for_copies<stages - 2>(); __syncthreads();",
                                            "gpulab::wait_for_copies<stages - 2>(); __syncthreads();", "gpulab::commit_copies();"],
@@ -64,8 +67,8 @@ RULES = {
     "labs/09_cg/cuda/sums.cuh": [
         "__threadfence(); last = atomicAdd(tickets, 1u) == gridDim.x - 1; if (last) *tickets = 0; } __syncthreads(); if (last) __threadfence();",
         "sum += __ldcg(&values[i * step]);"],
-    "labs/09_cg/cuda/part_kernels.cuh": ["if (k < border) exchange.wait_for_halo(s);", "pq += __ldcg(&exchange.pq[part]);", "rr += __ldcg(&exchange.residual[2 * part]);",
-                                         "rho += __ldcg(&exchange.residual[2 * part + 1]);"],
+    "labs/09_cg/cuda/part_kernels.cuh": ["if (k < border) exchange.wait_for_halo(s);", "pq += __ldcg(&exchange.pq[part]);",
+                                         "rr += __ldcg(&exchange.residual[2 * part]);", "rho += __ldcg(&exchange.residual[2 * part + 1]);"],
     "labs/09_cg/devices/flags.cuh": [
         "return all_have_sent(pq_flags, s);", "return all_have_sent(residual_flags, s);",
         "*copies[k] = value; __threadfence_system();",

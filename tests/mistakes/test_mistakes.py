@@ -58,6 +58,8 @@ def test_a_fence_that_is_missing_or_new_breaks_a_rule():
     assert "lacks, at its place: __threadfence(); last" in order.fault(name, text.replace("__threadfence();", "", 1))
     assert "no rule for __threadfence" in order.fault(name, text.replace("of_warp[warp] = value;", "of_warp[warp] = value; __threadfence();"))
     assert order.fault(name, text.replace("// first what", "// __threadfence(): first what")) == ""
+    first, second = order.RULES[name]
+    assert "lacks, at its place: sum +=" in order.fault(name, f"{second} {first}")
 
 
 ROW = '["x.cl".a]\ntext = "1"\nby = "2"\nfinder = "schedule"\nstudent = "says two"\n'

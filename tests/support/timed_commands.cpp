@@ -44,6 +44,14 @@ std::string verdict(const std::vector<Command>& group) {
 
 extern "C" {
 
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                      cl_int* code) {
+    const cl_command_queue queue = USUAL(clCreateCommandQueue)(context, device, properties, code);
+    const std::lock_guard lock(mutex);
+    commands[queue].clear(); // of an earlier one in its place
+    return queue;
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
                               const size_t* global, const size_t* local, cl_uint count, const cl_event* before,
                               cl_event* done) {

@@ -162,6 +162,17 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times", "[prog
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
 
+TEST_CASE("the table of the study transfers shows the times of its file", "[program][thorough]") {
+    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    gpulab::testing::Outcome outcome;
+    std::vector<reduction::TransferRow> rows;
+    for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome))
+        rows.push_back({run["problem"]["n"], run["sequential_ms"], run["variants"][0]["kernel_ms"]["median"],
+                        run["variants"][0]["total_ms"]});
+    CHECK(rows.size() == 6);
+    CHECK(outcome.out.find(reduction::text_of(rows)) != std::string::npos);
+}
+
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
     gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());

@@ -67,7 +67,7 @@ const gpulab::testing::ProgramCases contract([] {
         .variants = names_of(spmv::variants<float>()),
         .studies = spmv::study_list(),
         .options = "--matrix --generate --write --type --rows --x --y",
-        .smallest = "--generate lecture",
+        .smallest = "--generate powerlaw:100:4",
         .refusals = R"(
             --generate nothing | --generate laplace2d:0 | --generate random:5:9 | --generate laplace2d:1e6
             --generate powerlaw:1000:2:1.001 | --generate banded:2e9:2e9
