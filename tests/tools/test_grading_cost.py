@@ -365,7 +365,7 @@ def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(m
 def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
     with judge_of("reduction") as judge:
         inside = "x[me] = i < n ? a[i] : 0;"
-        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
+        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), " reads at line "),
                            (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
             [one] = costs(ready(judge), "tree", text)
             assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])

@@ -255,7 +255,7 @@ class Judge:
                      *(self.build / "emulator").glob("libcudart.so.[0-9]*")]
         sources = [Path(__file__).with_name(name)
                    for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py",
-                                "races.py")]
+                                "races.py", "words.py")]
         sources += [self.explain / name for name in ("counts.cpp", "report.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
