@@ -93,7 +93,7 @@ class Judge:
         if self.can_simulate(ran.fault):
             simulated = self.simulated(path, small)
             found = [self.found(path, text, case, launch, report) for case, launch, report in
-                     zip(small, simulated.launches or [None] * len(small), simulated.reports)]
+                     zip(small, simulated.launches + [None] * len(small), simulated.reports)]
             first = next((k for k, one in enumerate(found) if one), len(cases))
             if first < len(cases) and (not faults or first <= at):
                 at, faults = first, (faults if first == at else []) + found[first]
