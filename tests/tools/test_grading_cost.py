@@ -58,6 +58,13 @@ TREE_WITH_CONFLICTS = """    x[me] = i < n ? a[i] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];"""
+TREE_WRITTEN_BY_ALL = """    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t s = get_local_size(0) / 2; s > 0; s /= 2) {
+        if (me < s) x[me] += x[me + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    sums[get_group_id(0)] = x[0];"""
 TREE_CHUNKS = """    const size_t first = (i - me) + 16 * me;
     x[me] = 0;
     if (me < 16)
@@ -228,6 +235,7 @@ LOSERS = {
     "interleaved tree": ("reduction", "tree", [TREE_INTERLEAVED], ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
                                                                    "1598 requests by 5.4 of 32 lanes", "25% of the lanes work"]),
     "tree with conflicts": ("reduction", "tree", [TREE_WITH_CONFLICTS], ["of 3.9 passes each where 1 would do", "3.3 passes of local memory"]),
+    "sum written by all": ("reduction", "tree", [TREE_WRITTEN_BY_ALL], ['"sums[get_group_id(0)] = x[0];": ', "650 sectors of global memory in all"]),
     "tree over chunks": ("reduction", "tree", [TREE_CHUNKS], ["x[me] += a[k];"]),
     "tree by one item": ("reduction", "tree", [TREE_SERIAL], ["by 1 of 32 lanes"]),
     "tree by one item in vectors": ("reduction", "tree", [TREE_SERIAL_IN_VECTORS], ["by 1 of 32 lanes"]),
@@ -365,7 +373,7 @@ def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(m
 def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
     with judge_of("reduction") as judge:
         inside = "x[me] = i < n ? a[i] : 0;"
-        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
+        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), " reads at line "),
                            (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
             [one] = costs(ready(judge), "tree", text)
             assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])

@@ -80,7 +80,9 @@ READS = ("(4,0,0)", "(2,0,0)", LOAD, 5, 14, "f.cl")
     ("Invalid read of size 4 at global memory address 0x100000000002c\n\tKernel: f\n\tEntity: Global(9,0,0) Local(1,0,0) Group(2,0,0)\n"
      "\t  %4 = load float, float addrspace(1)* %x\n\tAt line 4 (column 26) of f.cl:\n\t  the line\n", "work-item 1 of group 2 reads at line 4 outside "
      "of a, at a[11]", "a work-item reads at line 4 outside of a"),
-    ("Invalid write of size 4 at shared memory address 0x1000000000400\n\tKernel: f\n\tEntity: Thread(9,0,0) Block(0,0,0)\n"
+    ("CUDA emulator: f.cu:36: runs for more than 5000000 instructions: an endless loop? (kernel f, block (0,0,0))", "it does not seem to end. ",
+     "it does not seem to end. Does each loop end? Do all items reach each barrier? It is at line 36"),
+    ("Invalid write of size 4 at shared memory address 0x1000000000400\n\tKernel: f\n\t0 bytes behind the end of an allocation\n\tEntity: Thread(9,0,0) Block(0,0,0)\n"
      "\t  st.shared.f32 [%r1], %f2\n\tAt line 7 (column 5) of f.cu:\n", "thread 9 of block 0 writes at line 7 of f.cu outside of its array in shared "
      "memory", "a thread writes at line 7 of f.cu outside of its array in shared memory"),
     (race(WRITES, READS) + "Work-group divergence detected (barrier)\n\tKernel:     f\n\tWork-group: (1,0,0)\n\tOnly 32 out of 256 work-items "

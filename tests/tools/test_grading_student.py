@@ -1,9 +1,11 @@
 """What a student's own ./lab does: names, resets, what comes free, CUDA on and off, messages, and the objects that a verdict needs."""
 
+import errno
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 import zipfile
 
 import pytest
@@ -12,7 +14,7 @@ from grading_support import (BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, exercise_of, h
 
 from grading import handout, judge as judging, report, student
 from grading.exercises import folders, load
-from grading.fault import Fault
+from grading.fault import Fault, exit_code
 from grading.judge import CRASHED, FAILED, PASSED
 
 ONE, DISTANCES = "labs/01_saxpy/opencl/02_one_item.cl", "labs/01_saxpy/opencl/distances.cl"
@@ -307,6 +309,14 @@ def test_a_hand_out_says_plainly_what_is_wrong(old, new, shown, not_shown, capsy
         student.show(exercise, part, state, results, "")
     said = capsys.readouterr().out
     assert all(words in said for words in shown) and not_shown not in said, said
+
+
+def test_a_full_folder_for_temporary_files_is_named(capsys):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device", "a worker")
+
+    assert exit_code(full) == 2
+    assert f"a worker: No space left on device (the folder for temporary files is {tempfile.gettempdir()}; " in capsys.readouterr().err
 
 
 # Kernels that PoCL compiles wrongly

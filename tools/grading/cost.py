@@ -18,6 +18,7 @@ from explain import report
 WARP = 32  # work-items that run together
 SECTOR = 32  # bytes
 ROOM_IN_CUDA = 1.05  # bounds are counted by hand for the rung in OpenCL; its twin adds up a few partial results more
+PRINTS = ". Printing costs, too: take it out"
 MAX_QUOTED = 80  # characters of a line of a kernel
 
 # What an H100 does in the time in which it could begin one instruction of a warp, of 9e11 in a second: so many of these cost as
@@ -195,7 +196,7 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
             if line.file == file and 0 < line.line <= len(source):
                 quoted = " ".join(source[line.line - 1].split())
                 quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED - 3]}..."
-                sums = [f'line {line.line}, "{quoted}": {printed}' for printed in sums]
+                sums = [f'line {line.line}, "{quoted}": {printed}{PRINTS if "printf" in quoted else ""}' for printed in sums]
         return sums[0], sums[1]
     return None
 

@@ -1,6 +1,7 @@
 """What went wrong with the input of a command."""
 
 import argparse
+import errno
 import os
 import shutil
 import sys
@@ -22,7 +23,8 @@ def exit_code(command: Callable[[], int]) -> int:
         print(f"lab: {fault}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"lab: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
+        full = f" (the folder for temporary files is {tempfile.gettempdir()}; TMPDIR names another one)" if error.errno == errno.ENOSPC else ""
+        print(f"lab: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}{full}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

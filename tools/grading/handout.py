@@ -25,7 +25,7 @@ COMES_FREE = ("When the visible tests of the exercises are right whose answers a
 SMALL = {"saxpy": " --n 4", "reduction": " --n 8", "matmul": " --n 4", "spmv": " --generate lecture", "tridiagonal": " --n 4 --systems 1",
          "lu": " --n 4", "fdtd": " --nx 8 --ny 6 --steps 1", "cg": " --generate laplace2d:3", "streams": " --width 8 --height 4"}
 TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "cost.py", "rows.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
-         "launches.py", "races.py", "student.py")
+         "launches.py", "races.py", "student.py", "words.py")
 STUDENT = Path(__file__).parent / "student"
 
 

@@ -59,6 +59,7 @@ EMULATOR = ["the CUDA emulator"]  # in the place of a tool: no command, but the 
 OF_EMULATOR = Limits(cpu_seconds=60)
 MOST_INSTRUCTIONS = 5_000_000  # of a warp: an endless loop
 PATIENCE = 20  # times the seconds of a device
+ENDLESS_IN_CUDA = "cudaErrorLaunchTimeout"  # what the emulator and a GPU with a display say of it
 FOUND = 3  # the emulator's exit code when it found something
 
 # A submission whose kernels do nothing must get this share of its numbers wrong. The others may be right by chance.
@@ -254,7 +255,7 @@ class Judge:
                      *(self.build / "emulator").glob("libcudart.so.[0-9]*")]
         sources = [Path(__file__).with_name(name)
                    for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py",
-                                "races.py")]
+                                "races.py", "words.py")]
         sources += [self.explain / name for name in ("counts.cpp", "report.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
@@ -570,6 +571,8 @@ class Run:
                 return self.outcome(BUILD_ERROR, message[:4000].rstrip() + (in_opencl(message) if self.part.backend == "opencl" else ""))
             if status == "no device" and self.rung_finds_no_device():
                 return self.outcome(NOT_GRADED, message)
+            if ENDLESS_IN_CUDA in message:
+                return self.outcome(FAILED, f"{describe(case)}: {ENDLESS}", public=ENDLESS)
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 

@@ -6,8 +6,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .words import ENDLESS
+
 RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)[^\n]*\n(.*?)(?=^\S|\Z)")
 LINE = r"At line (\d+) \(column \d+\) of (.*):\n"
+ENDLESS_LOOP = re.compile(r":(\d+): runs for more than \d+ instructions")
 DIVERGED = re.compile(rf"(?:Work-group|Block) divergence detected \(barrier\)\n(?:\t.*\n)*?\t{LINE}")
 ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed|(\d+) of (\d+) threads have ended before")
 INVALID = re.compile(r"Invalid (read|write) of size (\d+) at (\w+) memory address 0x([0-9a-f]+)\n(?:\tKernel: (\w+).*\n)?")
@@ -45,6 +48,8 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     @param files the texts that were handed in, by file name
     """
     found, stray = RACE.search(report), INVALID.search(report)
+    if endless := ENDLESS_LOOP.search(report):
+        return (f"{ENDLESS} It is at line {endless[1]}",) * 2
     if DIVERGED.search(report):
         return barrier_in_words(report)
     if stray and (not found or stray.start() < found.start()):
@@ -110,9 +115,9 @@ def barrier_in_words(report: str) -> tuple[str, str]:
 
 def stray_in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     """An access outside of an array, which a report begins with."""
-    found, entity = INVALID.match(report), SIDE.search(report)
+    found, entity = INVALID.match(report), SIDE.search(report.split("\n\n")[0] + "\n")
     assert found
-    if not entity or entity.start() > found.end() + 1:
+    if not entity:
         return "", ""
     side = side_of(entity.groups())
     offset, size = int(found[4], 16) % (1 << ADDRESS_BITS), int(found[2])

@@ -149,9 +149,11 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
             print(f"           This may follow from the barrier that not all reach: see '{barrier}'")
         elif what == "wrong" and result.public not in OTHER_TESTS and not any(words in result.message for words in (BARRIER, STRAY, ENDLESS)):
             print(f"           Hint: {tests[result.test].hint}")
-    values = [one for one in results if tests[one.test].check == "values" and one.printed.strip() and one.outcome != BUILD_ERROR]
-    for one in sorted(values, key=lambda one: one.outcome == PASSED)[:1]:
-        print(textwrap.indent("\n".join([f"printed in '{one.test}':", *(f"  {line}" for line in lines_of(one.printed))]), "    "))
+    values = [one for one in results if tests[one.test].check == "values" and one.outcome != BUILD_ERROR]
+    for one in sorted(values, key=lambda one: one.outcome == PASSED):
+        if printed := re.sub(r"(?m)^CUDA emulator: .*\n?", "", one.printed).strip("\n"):
+            print(textwrap.indent("\n".join([f"printed in '{one.test}':", *(f"  {line}" for line in lines_of(printed))]), "    "))
+            break
     sys.stdout.flush()  # also when it goes to a file or a pipe
 
 

@@ -20,7 +20,7 @@ from grading.races import in_words
 from grading.words import ENDLESS, in_opencl, lines_of
 
 # Of processor time, however busy the machine is: what compiling and a small launch need a part of, and many large launches.
-SECONDS, MANY_SECONDS = 8, 60
+SECONDS, MANY_SECONDS = 5, 60
 PATIENCE = 20  # times these by the clock: it ends what waits for something, and says nothing about a kernel
 # sh -c THIS sh SECONDS FILE COMMAND...: what it prints goes to a file, and is lost where it is more than 16 MiB.
 LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
@@ -93,7 +93,7 @@ class Judge:
         if self.can_simulate(ran.fault):
             simulated = self.simulated(path, small)
             found = [self.found(path, text, case, launch, report) for case, launch, report in
-                     zip(small, simulated.launches or [None] * len(small), simulated.reports)]
+                     zip(small, simulated.launches + [None] * len(small), simulated.reports)]
             first = next((k for k, one in enumerate(found) if one), len(cases))
             if first < len(cases) and (not faults or first <= at):
                 at, faults = first, (faults if first == at else []) + found[first]
