@@ -83,8 +83,7 @@ void floating_abs(Decoder& decoder, Type type) { decode_sign<false>(decoder, typ
 void floating_neg(Decoder& decoder, Type type) { decode_sign<true>(decoder, type); }
 
 void floating_div(Decoder& decoder, Type type) {
-    if (decoder.take("approx"))
-        return decode_floats(decoder, type, quick_quotient, decoder.take("ftz") ? flush : 0);
+    if (decoder.take("approx")) return decode_floats(decoder, type, quick_quotient, decoder.take("ftz") ? flush : 0);
     if (decoder.take("full")) return decode_floats(decoder, type, quotient, decoder.take("ftz") ? flush : 0);
     decode_floats(decoder, type, quotient, take_float_modifiers(decoder));
 }

@@ -48,7 +48,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/mistakes")]
 import judged  # noqa: E402
 import order  # noqa: E402
 from grading.rows import rows_in  # noqa: E402
