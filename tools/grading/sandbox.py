@@ -251,7 +251,21 @@ class Sandbox:
         group, most = self.limited.get(process.pid, (None, 0))
         if group or not most or self.kind == "none":
             return False
-        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid)) > most
+        return memory.used_by(self.processes(process, slot)) > most
+
+    def processes(self, process: subprocess.Popen[bytes], slot: int) -> list[int]:
+        """A program and all that it started."""
+        return processes_of(self.user_of(slot)) if self.has_users else memory.descendants(process.pid)
+
+    def processor_time(self, process: subprocess.Popen[bytes], slot: int) -> tuple[float, bool]:
+        """The processor seconds that a program and all that it started have used, and whether one of them runs, or would if it
+        had a processor."""
+        ticks, runs = 0, False
+        for number in self.processes(process, slot):
+            with contextlib.suppress(OSError):  # it has ended
+                ticks += sum(map(int, stat_of(f"/proc/{number}/stat")[11:15]))
+                runs = runs or any(stat_of(str(task / "stat"))[0] in "RD" for task in Path(f"/proc/{number}/task").iterdir())
+        return ticks / os.sysconf("SC_CLK_TCK"), runs
 
     def can_read(self, path: Path) -> bool:
         """Whether a program in this sandbox could read a file that is not handed to it."""
@@ -338,6 +352,12 @@ def remove_shared_memory_of(user: int) -> None:
                 call(int(words[columns.index(f"{kind}id")]), *([0] if kind == "sem" else []), 0, None)  # IPC_RMID
 
 
+def stat_of(path: str) -> list[str]:
+    """The words of a file stat in /proc that stand behind the name of the program, from its state on."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split() or ["X"]
+
+
 def processes_of(user: int) -> list[int]:
     """The processes of which one of the four user ids is this one: a set-user-id program has several."""
     found = []
@@ -367,11 +387,10 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
         for process in processes_of(user):
             try:
                 os.kill(process, signal.SIGKILL)  # also in state Z: its other threads may still run
-                with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-                    if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
-                        ended += process != child and not waited_for(process)
-                    else:
-                        alive += 1
+                if stat_of(f"/proc/{process}/stat")[0] in "ZX":
+                    ended += process != child and not waited_for(process)
+                else:
+                    alive += 1
             except OSError:
                 pass
         if alive == 0 and ended == 0:

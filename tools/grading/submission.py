@@ -242,7 +242,8 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
             begun = [entry for entry in fitting if isinstance(content := contents[entry.name], bytes) and
                      (name == ANSWERS or not is_unsolved(lab.stub(name), content.decode(errors="replace")))]
             fitting = begun or fitting
-        best = [entry for entry in fitting if rank(entry) == min(map(rank, fitting))]
+        least = min(map(rank, fitting), default=None)
+        best = [entry for entry in fitting if rank(entry) == least]
         if len({contents[entry.name] for entry in best}) > 1:
             found.notes.append(f"{name} appears {len(best)} times, and each is another one; none of them counts: "
                                f"{listed([entry.name for entry in best])}")
