@@ -71,12 +71,6 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
         assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
         assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
             {PASSED}, "the outcomes of a second try"
-        run = judging.Run(judge, exercise, part, exercise.tests[0], Path(), Path(), Path(), 0)
-        before = run.cache_of_rung(1)
-        judge.sandbox.give_up(1)
-        assert run.cache_of_rung(1).stat().st_uid == judge.sandbox.user_of(1), \
-            "the owner of what is compiled for a rung"
-        assert run.cache_of_rung(1) != before, "a process that stays may write to what was compiled for a rung"
 
 
 def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):

@@ -267,12 +267,13 @@ class Sandbox:
                 runs = runs or any(stat_of(str(task / "stat"))[0] in "RD" for task in Path(f"/proc/{number}/task").iterdir())
         return ticks / os.sysconf("SC_CLK_TCK"), runs
 
-    def can_read(self, path: Path) -> bool:
-        """Whether a program in this sandbox could read a file that is not handed to it."""
-        process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
-                             environment={})
-        process.communicate()
-        return self.end(process, 0) == 0
+    def can_read(self, *paths: Path) -> str:
+        """Which of some files and folders that are not handed to it a program in this sandbox could read; "" when none."""
+        process = self.start(["sh", "-c", 'for path; do [ ! -r "$path" ] || echo "$path"; done', "sh", *map(str, paths)], slot=0,
+                             scratch=self.folder("look", 0), readable=[], environment={})
+        found = process.communicate()[0].decode(errors="replace")
+        self.end(process, 0)
+        return found.partition("\n")[0]
 
     def close(self) -> None:
         """Ends what is left of the users' processes, gives the users back and removes all files."""
