@@ -187,6 +187,13 @@ PCR_EACH_FOR_ITSELF = """            if (step == 1) {
                 for (uint j = n - 1; j-- > i;) ds[j] -= cs[j] * ds[j + 1];
                 my_a = 0, my_c = 0, my_b = 1, my_d = ds[i];
             }"""
+# The same from global memory, in private arrays: local memory is not asked for anything.
+PCR_FROM_GLOBAL_MEMORY = PCR_EACH_FOR_ITSELF.replace("if (step == 1)", "if (step == 1 && n > 2)").replace(
+    "c[", "c_in[begin + ").replace("d[", "d_in[begin + ").replace("a[", "a_in[begin + ").replace("b[", "b_in[begin + ")
+TREE_IN_REGISTERS = """    REAL all = 0;
+    if (me == 0)
+        for (size_t k = i; k < i + get_local_size(0) && k < n; ++k) all += a[k];
+    if (me == 0) sums[get_group_id(0)] = all;"""
 CR = """    uint step = 1;
     for (; 2 * step <= n; step *= 2) {
         @ {
@@ -238,6 +245,8 @@ LOSERS = {
     "row joined by one lane": ("spmv", "slice-per-row", [ROW_JOINED_BY_ONE_LANE], ["by 1 of 32 lanes"]),
     "pcr by one item": ("tridiagonal", "pcr", [PCR_SERIAL], ["by 1 of 32 lanes"]),
     "pcr by each item for itself": ("tridiagonal", "pcr", [PCR_EACH_FOR_ITSELF], ["requests of local memory in all"]),
+    "pcr from global memory by each item": ("tridiagonal", "pcr", [PCR_FROM_GLOBAL_MEMORY], ["requests of global memory in all, at most"]),
+    "tree by one item in registers": ("reduction", "tree", [TREE_IN_REGISTERS], ["one work-item of a group does"]),
     "cr by one item": ("tridiagonal", "cr", [CR_SERIAL], ["by 1 of 32 lanes"]),
     "cr where equations stand": ("tridiagonal", "cr", [CR_WHERE_EQUATIONS_STAND], ["requests of local memory in all"]),
 }

@@ -194,5 +194,11 @@ def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scr
     reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
     ran = graded("saxpy", made(scratch, "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
     assert not reachable or "chmod 700" in ran.stderr, ran.stderr
+    scratch.chmod(0o711)
+    made(scratch, "eve").chmod(0o755)
+    (scratch / "out").mkdir(exist_ok=True)
+    if not reachable:
+        ran = graded("saxpy", scratch / "eve", "--out", scratch / "out", "--sandbox", "user", rc=2)
+        assert f"submissions could read {scratch / 'eve'}" in ran.stderr and "chmod 700" in ran.stderr, ran.stderr
     with judge_of("saxpy", "bubblewrap") as judge:
         assert not judge.sandbox.can_read(ROOT / "lab"), "the repository under bubblewrap"
