@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, command, files_of, graded, judge_of, made, told, users, with_tests
+from grading_support import ROOT, command, files_of, graded, judge_of, made, sandbox, told, users, with_tests
 
 from grading import judge as judging, sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
@@ -71,6 +71,47 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
         assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
         assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
             {PASSED}, "the outcomes of a second try"
+
+
+LATE = "import sys, time\nwhile sys.stdin.buffer.read(8): time.sleep(1); sys.stdout.buffer.write(bytes(8)); sys.stdout.flush()"
+
+
+@pytest.mark.parametrize("used, runs, answers", [(0.0, True, True), (0.1, True, True), (0.0, False, False), (0.4, True, False)])
+def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time(sandbox, monkeypatch, used, runs, answers):
+    process = sandbox.start(["/usr/bin/python3", "-c", LATE], slot=0, scratch=sandbox.folder("slot0", 0), readable=[], environment={})
+    one = worker.Worker(sandbox, process, 0, [])
+    one.ask(b"", 30)  # it has started
+    looks = iter([(0.0, True)])
+    monkeypatch.setattr(sandbox, "processor_time", lambda *_: next(looks, (used, runs)))
+    if answers:
+        assert one.ask(b"", 0.3) == b"" and one.spent < 30
+    else:
+        with pytest.raises(worker.TimedOut):
+            one.ask(b"", 0.3)
+    one.end()
+
+
+def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
+    spins = "for i in range(2):\n    if os.fork() == 0:\n        while time.process_time() < 0.5: pass\n        print(flush=True)\n        time.sleep(600)\n"
+    process = sandbox.start(["/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)"], slot=0, scratch=sandbox.folder("slot0", 0),
+                            readable=[], environment={})
+    assert process.stdout.read(2) == b"\n\n"
+    time.sleep(0.1)
+    used, runs = sandbox.processor_time(process, 0)
+    assert used >= 1.0 and not runs
+    sandbox.end(process, 0)
+
+
+FORBIDDEN = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"  # keyctl, unshare, bpf, io_uring_setup, and clone of a user
+             "for call in ((250, 0), (272, 0x10000000), (321, 0), (425, 1), (56, 0x10000011)): print(libc.syscall(*call, 0, 0, 0, 0), end=' ')")
+
+
+def test_under_bubblewrap_no_program_makes_namespaces_or_calls_what_it_does_not_need():
+    with judge_of("saxpy", "bubblewrap") as judge:
+        sandbox = judge.sandbox
+        process = sandbox.start(["/usr/bin/python3", "-c", FORBIDDEN], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
+        assert process.communicate(timeout=60)[0] == b"-1 -1 -1 -1 -1 " or os.uname().machine != "x86_64"
+        sandbox.end(process, 0)
 
 
 def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):
