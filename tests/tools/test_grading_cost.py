@@ -188,7 +188,7 @@ PCR_EACH_FOR_ITSELF = """            if (step == 1) {
                 my_a = 0, my_c = 0, my_b = 1, my_d = ds[i];
             }"""
 # The same from global memory, in private arrays: local memory is not asked for anything.
-PCR_FROM_GLOBAL_MEMORY = PCR_EACH_FOR_ITSELF.replace("if (step == 1)", "if (step == 1 && n > 2)").replace(
+PCR_FROM_GLOBAL_MEMORY = PCR_EACH_FOR_ITSELF.replace(
     "c[", "c_in[at - i + ").replace("d[", "d_in[at - i + ").replace("a[", "a_in[at - i + ").replace("b[", "b_in[at - i + ")
 TREE_IN_REGISTERS = """    REAL all = 0;
     if (me == 0)
@@ -277,13 +277,12 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
-TREE_COPIED = """    (void)i;
-    event_t copied = async_work_group_copy(x, a + get_group_id(0) * get_local_size(0), get_local_size(0), 0);
-    wait_group_events(1, &copied);
-    for (size_t again = 0; again < AGAIN; ++again) {
-        copied = async_work_group_copy(x, a + get_group_id(0) * get_local_size(0), get_local_size(0), 0);
+TREE_COPIED = """    const size_t first = i - me, there = first + get_local_size(0) <= n ? get_local_size(0) : n - first;
+    for (size_t again = 0; again <= AGAIN; ++again) {
+        event_t copied = async_work_group_copy(x, a + first, there, 0);
         wait_group_events(1, &copied);
     }
+    if (me >= there) x[me] = 0;
 """ + TREE_INTERLEAVED[TREE_INTERLEAVED.index("    barrier"):].replace("size_t step = 2; step <= get_local_size(0); step *= 2",
     "size_t step = get_local_size(0) / 2; step > 0; step /= 2").replace("me % step == 0", "me < step").replace("step / 2]", "step]")
 

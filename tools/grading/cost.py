@@ -20,6 +20,7 @@ SECTOR = 32  # bytes
 ROOM_IN_CUDA = 1.05  # bounds are counted by hand for the rung in OpenCL; its twin adds up a few partial results more
 MANY = 4.0  # times what the rung asks for: where an exercise bounds a count less, another algorithm may have so much of it
 ROOM_OF_WARP = 8  # for each count, beyond MANY times: of the 0 splits of a rung
+MOST_ALONE = 0.25  # of the work of a group that one item of it does
 MAX_QUOTED = 80  # characters of a line of a kernel
 
 # What an H100 does in the time in which it could begin one instruction of a warp, of 9e11 in a second: so many of these cost as
@@ -144,11 +145,11 @@ def bounds_of_rung(counts: str) -> dict[str, str]:
 
 
 def one_item(one: report.Explained) -> str:
-    """In words that one work-item of each group does most of what all do; "" where it does not, or where nobody counts it."""
+    """In words that one work-item of each group does a large part of what all do; "" where it does not, or nobody counts it."""
     _, busiest, everybody = (sum(numbers) for numbers in zip(*(launch.get("executed", (0, 0, 0)) for launch in one.launches)))
     share = busiest / max(1, everybody)
-    several = one.sums["items"] > one.sums["groups"]
-    return f"; one work-item of a group does {100 * share:.0f}% of the work" if several and share > 0.5 else ""
+    several = one.sums["items"] >= WARP * one.sums["groups"]
+    return f"; one work-item of a group does {100 * share:.0f}% of the work" if several and share > MOST_ALONE else ""
 
 
 def worst_line(one: report.Explained, name: str) -> report.Line | None:

@@ -574,11 +574,11 @@ def main(root: Path, words: list[str]) -> int:
                         help="Gradescope's file about the one submission: says whether it is late")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
                         help="how submissions are kept apart; the strongest that works unless given")
+    if option := next((word for word in words if word.startswith("-") and os.path.lexists(word)), ""):
+        raise Fault(f"{printable(option)} is an option, and a file here: name submissions as ./*")
     options = parser.parse_args(words)
     if not 1 <= options.jobs <= 64:
         raise Fault("--jobs is a number from 1 to 64")
-    if option := next((word for word in words if word.startswith("-") and os.path.lexists(word)), ""):
-        raise Fault(f"{printable(option)} is an option, and a file here: name submissions as ./*")
     lab = load(root, options.lab)
     submissions = named(options.submissions)
     out = Path(options.out)

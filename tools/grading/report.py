@@ -130,9 +130,9 @@ def feedback(lab: Lab, result: dict[str, Any]) -> str:
         said: set[str] = set()
         for _, _, test, outcome in tests:
             words, message, hints = told(test, outcome)
-            if outcome["outcome"] == BUILD_ERROR and message in said:  # of the first test
-                message = "see above"
-            said.add(message)
+            if outcome["outcome"] == BUILD_ERROR and message:
+                message = "see above" if message in said else message
+                said.add(printable(outcome["message"]))
             block = "\n" in message.strip()
             lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
                          f"{':' if block else f': {markdown(message)}' if message else ''}")
