@@ -168,15 +168,17 @@ std::string compiler_lines(const std::string& log, const std::string& text) {
     return lines.empty() ? log : lines;
 }
 
-/// The text as a preprocessor makes it that knows none of the devices, so that a grader's compilers all get the same one:
-/// where GPULAB_PREPROCESS says so, and the text itself elsewhere. @throws BuildError as a compiler
+/// The text as a preprocessor makes it that knows none of the devices, so that a grader's compilers all get the same
+/// one: where GPULAB_PREPROCESS says so, and the text itself elsewhere. @throws BuildError as a compiler
 std::string preprocessed(const std::string& source, const std::string& options) {
     if (!std::getenv("GPULAB_PREPROCESS")) return source;
     const std::filesystem::path folder = std::filesystem::temp_directory_path();
     const std::string in = folder / "gpulab-kernel", out = in + ".i", log = in + ".log";
     // A file that is asked for may be another one beside a tool, or tell of it.
-    std::ofstream(in) << "#pragma GCC poison __has_include __has_include_next __has_embed\n#line 1 \"<kernel>\"\n" << source;
-    std::string command = "ulimit -t 10; ulimit -v 2000000; exec cpp -undef -trigraphs -nostdinc -w -D__OPENCL_VERSION__=120 -D__OPENCL_C_VERSION__=120"
+    std::ofstream(in) << "#pragma GCC poison __has_include __has_include_next __has_embed\n#line 1 \"<kernel>\"\n"
+                      << source;
+    std::string command = "ulimit -t 10; ulimit -v 2000000; exec cpp -undef -trigraphs -nostdinc -w "
+                          "-D__OPENCL_VERSION__=120 -D__OPENCL_C_VERSION__=120"
                           " -DCL_VERSION_1_0=100 -DCL_VERSION_1_1=110 -DCL_VERSION_1_2=120 -D__ENDIAN_LITTLE__=1"
                           " -Dcl_khr_fp64=1 -Dcl_khr_byte_addressable_store=1";
     std::istringstream words(options);

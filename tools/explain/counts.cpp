@@ -120,7 +120,8 @@ public:
         sites_.clear();
         places_.clear();
         steps_ = json::array();
-        groups_ = barriers_ = idle_ = warps_ = noted_ = executed_by_warps_ = executed_by_busiest_ = executed_by_all_ = 0;
+        groups_ = barriers_ = idle_ = warps_ = noted_ = executed_by_warps_ = executed_by_busiest_ = executed_by_all_ =
+            0;
     }
 
     void workGroupBegin(const oclgrind::WorkGroup* group) override {
@@ -145,8 +146,8 @@ public:
         note(memory, item, Kind::atomic, address, size);
     }
 
-    // async_work_group_copy(): element after element, which neighbouring items of the group move at the same time. They are
-    // counted where the group waits for them.
+    // async_work_group_copy(): element after element, which neighbouring items of the group move at the same time.
+    // Their global side is counted, where the group waits for them.
     void memoryLoad(const oclgrind::Memory* memory, const oclgrind::WorkGroup* group, std::size_t address,
                     std::size_t size) override {
         copy(memory, group, Kind::load, address, size);
@@ -179,8 +180,8 @@ public:
         ++groups_;
         idle_ += std::count(touched_.begin(), touched_.end(), false);
         for (std::size_t first = 0; first < executed_.size(); first += warp_)
-            executed_by_warps_ +=
-                *std::max_element(executed_.begin() + first, executed_.begin() + std::min(first + warp_, executed_.size()));
+            executed_by_warps_ += *std::max_element(executed_.begin() + first,
+                                                    executed_.begin() + std::min(first + warp_, executed_.size()));
         executed_by_busiest_ += *std::max_element(executed_.begin(), executed_.end());
         executed_by_all_ += std::accumulate(executed_.begin(), executed_.end(), std::uint64_t{0});
     }
@@ -199,7 +200,8 @@ public:
                        {"sites", json::array()},
                        {"arrays", arrays_of(*launch->getKernel())},
                        {"steps", steps_}};
-        for (const auto& [instruction, s] : sites_) {
+        for (const auto& [what, s] : sites_) {
+            const auto* const instruction = what.first;
             const auto& where = instruction->getDebugLoc();
             if (!s.requests) continue;
             if (s.kind == Kind::branch && instruction->getNumSuccessors() < 2) continue; // only a way to the next line
@@ -277,10 +279,10 @@ private:
 
     void copy(const oclgrind::Memory* memory, const oclgrind::WorkGroup* group, Kind kind, std::size_t address,
               std::size_t size) {
-        if (!has_room()) return;
+        if (memory->getAddressSpace() == oclgrind::AddrSpaceLocal || !has_room()) return;
         const llvm::Instruction* const waits = group->getWorkItem({0, 0, 0})->getCurrentInstruction();
-        const std::size_t moved = copied_++ / 2; // each is read and then written
-        const auto round = std::uint32_t(2 * (moved / events_.size()) + (kind == Kind::store));
+        const std::size_t moved = copied_++;
+        const auto round = std::uint32_t(moved / events_.size());
         events_[moved % events_.size()].push_back(
             {{0, 0, 0, round}, waits, kind, unsigned(memory->getAddressSpace()), address, size});
     }
@@ -320,7 +322,7 @@ private:
 
     void count(std::size_t warp, const std::vector<std::pair<std::size_t, const Event*>>& together) {
         const Event& e = *together.front().second;
-        Site& s = sites_[e.instruction];
+        Site& s = sites_[{e.instruction, e.kind == Kind::branch}];
         s.kind = e.kind;
         s.space = e.space;
         s.width = e.bytes;
@@ -377,12 +379,12 @@ private:
 
     const std::size_t warp_ = number_from("GPULAB_EXPLAIN_WARP", 32),
                       max_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
-    std::map<const llvm::Instruction*, Site> sites_;
+    std::map<std::pair<const llvm::Instruction*, bool>, Site> sites_; // of memory, and (true) of branches
     std::unordered_map<const llvm::Instruction*, std::uint32_t> places_;
     std::vector<std::vector<Event>> events_; // of each work-item of the group, since the last barrier
     std::vector<bool> touched_;              // memory, by work-item
     std::vector<std::uint64_t> executed_;    // instructions, by work-item
-    std::size_t copied_ = 0;                 // accesses of asynchronous copies of the group
+    std::size_t copied_ = 0;                 // elements, by asynchronous copies of the group
     std::uint64_t executed_by_warps_ = 0, executed_by_busiest_ = 0, executed_by_all_ = 0;
     json steps_;
     std::uint64_t groups_ = 0, warps_ = 0, barriers_ = 0, idle_ = 0;
