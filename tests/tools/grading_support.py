@@ -84,13 +84,14 @@ class SharedRun(judging.Run):
             with super().started(program, kernels, tool, environment, slot, **how) as worker:
                 yield worker
             return
-        cache = self.cache if slot == self.slot else self.cache_of_rung(slot)
+        cache = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
+        how |= {"environment": {**(environment or {}), "POCL_CACHE_DIR": str(cache)}, "kept": cache}
         text = hashlib.sha256(repr([(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]).encode()).digest()
         for name, texts in self.judge.texts.items():
             if text in texts or len(texts) > 1:
                 copy_of(self.judge.compiled / name, cache / name, self.judge.sandbox.owner(slot))
         before = compiled_in(cache)
-        with super().started(program, kernels, tool, environment, slot, **how) as worker:
+        with super().started(program, kernels, tool, slot=slot, **how) as worker:
             yield worker
         for name in compiled_in(cache) - before:
             copy_of(cache / name, self.judge.compiled / name, os.geteuid())

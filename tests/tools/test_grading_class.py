@@ -120,6 +120,33 @@ def test_what_nobody_can_mean_or_would_take_much_to_unpack_is_named_and_the_rest
     assert time.process_time() - begin < 5
 
 
+@pytest.mark.parametrize("files, taken, note", [
+    ({"answers.md": b"#" + b" " * 900_000 + b"x", ONE: RUNG}, [ONE, "answers.md"], MISSING[0]),
+    ({"a.tar": b"x" * 257 + b"ustar", ONE: RUNG}, [ONE], MISSING[0]),
+    ({"mine.cl": RUNG, "other.cl": b"kernel void other() {}"}, [], f"mine.cl may be {ONE}: give it this name")])
+def test_reading_has_a_process_of_its_own_and_files_with_other_names_are_offered(scratch, files, taken, note):
+    before = time.process_time()
+    found = submission.read_one(SAXPY, [put(scratch / "s", files)])
+    assert sorted(found.files) == sorted(taken) and any(note in one for one in found.notes), found.notes
+    assert not any("other.cl may be" in one for one in found.notes)
+    assert time.process_time() - before < 1, "it was read here, where it holds up the class"
+
+
+def test_what_takes_too_long_to_read_is_ended_and_told(scratch, monkeypatch):
+    monkeypatch.setattr(submission, "READ_SECONDS", 1)
+    monkeypatch.setattr(submission.sys, "executable", put(scratch, {"python": "#!/bin/sh\nwhile :; do :; done\n"}) / "python")
+    (scratch / "python").chmod(0o755)
+    found = submission.read_one(SAXPY, [put(scratch / "eve", {ONE: RUNG})])
+    assert (found.name, found.files) == ("eve", {}) and "cannot be read in 1 seconds" in found.notes[0]
+
+
+def test_a_file_of_the_current_folder_is_no_part_of_the_tools(scratch):
+    put(scratch, {"argparse.py": "print('eve')"})
+    ran = subprocess.run([ROOT / "lab", "grade", "saxpy"], cwd=scratch, text=True, capture_output=True, check=False,
+                         env={**os.environ, "GPULAB_INSTALL": "no"})
+    assert ran.returncode != 0 and "eve" not in ran.stdout + ran.stderr, ran.stdout
+
+
 def test_links_pipes_archives_and_hand_outs_are_read_as_what_they_are(scratch):
     (scratch / "linked/opencl").mkdir(parents=True)
     (scratch / "linked" / ONE).symlink_to("/etc/passwd")
@@ -434,14 +461,20 @@ def test_a_damaged_state_of_a_class_is_made_anew_and_a_file_of_another_program_i
 
 
 def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
-    for number, name in enumerate(("bob\u200b", "b\u00a0b", " bob", "bob ", "'=x", "a;'=x", 'a; "\'+x', "x\n", "\u202ebob", ".x", "bob\u00ad")):
+    for number, name in enumerate(("bob\u200b", "b\u00a0b", " bob", "bob ", "'=x", "a;'=x", 'a; "\'+x', "x\n", "\u202ebob", ".x", "bob\u00ad", "bob\u3164", "bo\ufe0fb", "--sandbox=none")):
         path = scratch / str(number) / name
         path.mkdir(parents=True)
         refused("cannot be the name of a submission", path, "--out", scratch / "out")
-    for number, name in enumerate(("=x", "O'Brien, Ada", "a'b", "x; y", "-", "Müller", "李 明", "a-b=c", "'tis")):
+    for number, name in enumerate(("=x", "O'Brien, Ada", "a'b", "x; y", "Müller", "李 明", "a-b=c", "'tis")):
         path = scratch / f"fine{number}" / name
         path.mkdir(parents=True)
         assert list(grade.named([str(path)])) == [name]
+    for number, (one, other) in enumerate((("bob", "b\u043eb"), ("anna", "\uff41nna"), ("PAT", "\u03a1\u0391\u03a4"))):
+        refused("look alike", made(scratch / f"{number}", one), made(scratch / f"{number}", other), "--out", scratch / "out")
+    made(scratch / "here", "--sandbox=none")
+    ran = subprocess.run([*COMMAND, "grade", "saxpy", "--sandbox=none", "--out", str(scratch / "out")], cwd=scratch / "here", text=True,
+                         capture_output=True, check=False, env=VARIABLES)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1) and "name submissions as ./*" in ran.stderr, ran.stderr
     (scratch / "link").symlink_to(scratch / "0", target_is_directory=True)
     for path in ("link", "link/", "link/../link"):
         refused("is a link: name what it leads to", f"{scratch}/{path}", "--out", scratch / "out")
@@ -493,7 +526,7 @@ def test_feedback_names_no_input_of_a_hidden_test():
     assert 0 < shown < len(tests), "the exercise needs tests of both kinds"
     for outcome in (FAILED, CRASHED, TIMED_OUT, BUILD_ERROR, NOT_GRADED):
         result = graded_as([outcome] * len(tests), "n = 257, float: 0.01 times the time of the rung")
-        assert report.feedback(SAXPY, result).count("n = 257") == shown, f"inputs named: {outcome}"
+        assert report.feedback(SAXPY, result).count("n = 257") == (1 if outcome == BUILD_ERROR else shown), f"inputs named: {outcome}"
         found = report.gradescope(SAXPY, result)
         assert found.count("n = 257") == shown, f"inputs named in results.json: {outcome}"
         assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in tests], \
@@ -501,6 +534,12 @@ def test_feedback_names_no_input_of_a_hidden_test():
     assert report.feedback(SAXPY, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), "a name that is no text"
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
     assert report.shown_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", "a time"
+
+
+def test_one_error_of_the_compiler_stands_once_in_the_feedback():
+    tests = SAXPY.exercises[0].tests
+    page = report.feedback(SAXPY, graded_as([BUILD_ERROR] * len(tests), "line 3: error"))
+    assert page.count("line 3: error") == 1 and page.count("see above") == sum(one.visible for one in tests) - 1, page
 
 
 def test_the_class_page_and_junit_say_what_became_of_each_exercise():

@@ -201,6 +201,13 @@ PCR_EACH_FOR_ITSELF = """            if (step == 1) {
                 for (uint j = n - 1; j-- > i;) ds[j] -= cs[j] * ds[j + 1];
                 my_a = 0, my_c = 0, my_b = 1, my_d = ds[i];
             }"""
+# The same from global memory, in private arrays: local memory is not asked for anything.
+PCR_FROM_GLOBAL_MEMORY = PCR_EACH_FOR_ITSELF.replace(
+    "c[", "c_in[at - i + ").replace("d[", "d_in[at - i + ").replace("a[", "a_in[at - i + ").replace("b[", "b_in[at - i + ")
+TREE_IN_REGISTERS = """    REAL all = 0;
+    if (me == 0)
+        for (size_t k = i; k < i + get_local_size(0) && k < n; ++k) all += a[k];
+    if (me == 0) sums[get_group_id(0)] = all;"""
 CR = """    uint step = 1;
     for (; 2 * step <= n; step *= 2) {
         @ {
@@ -254,12 +261,14 @@ LOSERS = {
     "row joined by one lane": ("spmv", "slice-per-row", [ROW_JOINED_BY_ONE_LANE], ["by 1 of 32 lanes"]),
     "pcr by one item": ("tridiagonal", "pcr", [PCR_SERIAL], ["by 1 of 32 lanes"]),
     "pcr by each item for itself": ("tridiagonal", "pcr", [PCR_EACH_FOR_ITSELF], ["requests of local memory in all"]),
+    "pcr from global memory by each item": ("tridiagonal", "pcr", [PCR_FROM_GLOBAL_MEMORY], ["requests of global memory in all, at most"]),
+    "tree by one item in registers": ("reduction", "tree", [TREE_IN_REGISTERS], ["one work-item of a group does"]),
     "cr by one item": ("tridiagonal", "cr", [CR_SERIAL], ["by 1 of 32 lanes"]),
     "cr where equations stand": ("tridiagonal", "cr", [CR_WHERE_EQUATIONS_STAND], ["requests of local memory in all"]),
 }
 # Tests whose values they do not get right: one adds up in float, the others note no zero pivot.
 NOT_ALL_RIGHT = {"tree by one item in vectors": "one group and its neighbours", "pcr by one item": "a zero pivot",
-                 "pcr by each item for itself": "a zero pivot"}
+                 "pcr by each item for itself": "a zero pivot", "pcr from global memory by each item": "a zero pivot"}
 
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
@@ -282,6 +291,23 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
             whole, part = exercise_of(ready(judge), exercise)
             submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
+
+
+TREE_COPIED = """    const size_t first = i - me, there = first + get_local_size(0) <= n ? get_local_size(0) : n - first;
+    for (size_t again = 0; again <= AGAIN; ++again) {
+        event_t copied = async_work_group_copy(x, a + first, there, 0);
+        wait_group_events(1, &copied);
+    }
+    if (me >= there) x[me] = 0;
+""" + TREE_INTERLEAVED[TREE_INTERLEAVED.index("    barrier"):].replace("size_t step = 2; step <= get_local_size(0); step *= 2",
+    "size_t step = get_local_size(0) / 2; step > 0; step /= 2").replace("me % step == 0", "me < step").replace("step / 2]", "step]")
+
+
+@pytest.mark.parametrize("again, outcome", [(0, PASSED), (4, FAILED)])
+def test_an_asynchronous_copy_counts_as_the_loads_of_a_group(again, outcome):
+    with judge_of("reduction") as judge:
+        [one] = costs(ready(judge), "tree", TREE_COPIED.replace("AGAIN", str(again)))
+        assert one.outcome == outcome and (outcome == PASSED or "sectors of global memory in all" in one.message), told([one])
 
 
 def test_another_honest_way_keeps_them():

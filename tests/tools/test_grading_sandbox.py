@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, command, files_of, graded, judge_of, made, told, users, with_tests
+from grading_support import ROOT, command, files_of, graded, judge_of, made, results_of, sandbox, saxpy, told, users, with_tests
 
 from grading import judge as judging, sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
@@ -71,12 +71,56 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
         assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
         assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
             {PASSED}, "the outcomes of a second try"
-        run = judging.Run(judge, exercise, part, exercise.tests[0], Path(), Path(), Path(), 0)
-        before = run.cache_of_rung(1)
-        judge.sandbox.give_up(1)
-        assert run.cache_of_rung(1).stat().st_uid == judge.sandbox.user_of(1), \
-            "the owner of what is compiled for a rung"
-        assert run.cache_of_rung(1) != before, "a process that stays may write to what was compiled for a rung"
+
+
+def test_no_worker_finds_what_an_earlier_one_compiled_or_left(saxpy, monkeypatch):
+    saxpy.keeps, started, start = False, [], saxpy.sandbox.start
+    monkeypatch.setattr(saxpy.sandbox, "start", lambda *words, **how: started.append(how) or start(*words, **how))
+    results = results_of(saxpy, "many-blocks", tests=lambda one: one.check in ("values", "speed"))
+    assert {one.outcome for one in results if "busy" not in one.message} == {PASSED}, told(results)
+    assert len({how["scratch"] for how in started}) == len(started) > 3
+    assert all(how["kept"] is None and "POCL_CACHE_DIR" not in how["environment"] for how in started)
+
+
+LATE = "import sys, time\nwhile sys.stdin.buffer.read(8): time.sleep(1); sys.stdout.buffer.write(bytes(8)); sys.stdout.flush()"
+
+
+@pytest.mark.parametrize("used, runs, answers", [(0.0, True, True), (0.1, True, True), (0.0, False, False), (0.4, True, False)])
+def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time(sandbox, monkeypatch, used, runs, answers):
+    process = sandbox.start(["/usr/bin/python3", "-c", LATE], slot=0, scratch=sandbox.folder("slot0", 0), readable=[], environment={})
+    one = worker.Worker(sandbox, process, 0, [])
+    one.ask(b"", 30)  # it has started
+    looks = iter([(0.0, True)])
+    monkeypatch.setattr(sandbox, "processor_time", lambda *_: next(looks, (used, runs)))
+    if answers:
+        assert one.ask(b"", 0.3) == b"" and one.spent < 30
+    else:
+        with pytest.raises(worker.TimedOut):
+            one.ask(b"", 0.3)
+    one.end()
+
+
+def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
+    spins = "for i in range(2):\n    if os.fork() == 0:\n        while time.process_time() < 0.5: pass\n        print(flush=True)\n        time.sleep(600)\n"
+    process = sandbox.start(["/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)"], slot=0, scratch=sandbox.folder("slot0", 0),
+                            readable=[], environment={})
+    assert process.stdout.read(1) + process.stdout.read(1) == b"\n\n"
+    while sandbox.processor_time(process, 0)[1]:
+        time.sleep(0.01)
+    assert sandbox.processor_time(process, 0)[0] > 0.9
+    sandbox.end(process, 0)
+
+
+FORBIDDEN = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"  # keyctl, unshare, bpf, io_uring_setup, and clone of a user
+             "for call in ((250, 0), (272, 0x10000000), (321, 0), (425, 1), (56, 0x10000011)): print(libc.syscall(*call, 0, 0, 0, 0), end=' ')")
+
+
+def test_under_bubblewrap_no_program_makes_namespaces_or_calls_what_it_does_not_need():
+    with judge_of("saxpy", "bubblewrap") as judge:
+        sandbox = judge.sandbox
+        process = sandbox.start(["/usr/bin/python3", "-c", FORBIDDEN], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
+        assert process.communicate(timeout=60)[0] == b"-1 -1 -1 -1 -1 " or os.uname().machine != "x86_64"
+        sandbox.end(process, 0)
 
 
 def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):
@@ -200,5 +244,11 @@ def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scr
     reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
     ran = graded("saxpy", made(scratch, "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
     assert not reachable or "chmod 700" in ran.stderr, ran.stderr
+    scratch.chmod(0o711)
+    made(scratch, "eve").chmod(0o755)
+    (scratch / "out").mkdir(exist_ok=True)
+    if not reachable:
+        ran = graded("saxpy", scratch / "eve", "--out", scratch / "out", "--sandbox", "user", rc=2)
+        assert f"submissions could read {scratch / 'eve'}" in ran.stderr and "chmod 700" in ran.stderr, ran.stderr
     with judge_of("saxpy", "bubblewrap") as judge:
         assert not judge.sandbox.can_read(ROOT / "lab"), "the repository under bubblewrap"

@@ -22,6 +22,7 @@
 #include <llvm/IR/Instructions.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <stack>
 #include <string>
@@ -119,13 +120,16 @@ public:
         sites_.clear();
         places_.clear();
         steps_ = json::array();
-        groups_ = barriers_ = idle_ = warps_ = noted_ = 0;
+        groups_ = barriers_ = idle_ = warps_ = noted_ = executed_by_warps_ = executed_by_busiest_ = executed_by_all_ =
+            0;
     }
 
     void workGroupBegin(const oclgrind::WorkGroup* group) override {
         const auto size = group->getGroupSize();
         events_.assign(size.x * size.y * size.z, {});
         touched_.assign(events_.size(), false);
+        executed_.assign(events_.size(), 0);
+        copied_ = 0;
         warps_ += ceil_div(events_.size(), warp_);
     }
 
@@ -142,8 +146,20 @@ public:
         note(memory, item, Kind::atomic, address, size);
     }
 
+    // async_work_group_copy(): element after element, which neighbouring items of the group move at the same time.
+    // Their global side is counted, where the group waits for them.
+    void memoryLoad(const oclgrind::Memory* memory, const oclgrind::WorkGroup* group, std::size_t address,
+                    std::size_t size) override {
+        copy(memory, group, Kind::load, address, size);
+    }
+    void memoryStore(const oclgrind::Memory* memory, const oclgrind::WorkGroup* group, std::size_t address,
+                     std::size_t size, const std::uint8_t*) override {
+        copy(memory, group, Kind::store, address, size);
+    }
+
     void instructionExecuted(const oclgrind::WorkItem* item, const llvm::Instruction* instruction,
                              const oclgrind::TypedValue&) override {
+        ++executed_[index_of(item)];
         if (!instruction->isTerminator()) return;
         std::size_t side = 0;
         const auto* branch = llvm::dyn_cast<llvm::BranchInst>(instruction);
@@ -163,6 +179,11 @@ public:
         replay();
         ++groups_;
         idle_ += std::count(touched_.begin(), touched_.end(), false);
+        for (std::size_t first = 0; first < executed_.size(); first += warp_)
+            executed_by_warps_ += *std::max_element(executed_.begin() + first,
+                                                    executed_.begin() + std::min(first + warp_, executed_.size()));
+        executed_by_busiest_ += *std::max_element(executed_.begin(), executed_.end());
+        executed_by_all_ += std::accumulate(executed_.begin(), executed_.end(), std::uint64_t{0});
     }
 
     void kernelEnd(const oclgrind::KernelInvocation* launch) override {
@@ -174,11 +195,13 @@ public:
                        {"warps", warps_},
                        {"barriers", barriers_},
                        {"idle", idle_},
+                       {"executed", {executed_by_warps_, executed_by_busiest_, executed_by_all_}},
                        {"whole", noted_ <= max_events},
                        {"sites", json::array()},
                        {"arrays", arrays_of(*launch->getKernel())},
                        {"steps", steps_}};
-        for (const auto& [instruction, s] : sites_) {
+        for (const auto& [what, s] : sites_) {
+            const auto* const instruction = what.first;
             const auto& where = instruction->getDebugLoc();
             if (!s.requests) continue;
             if (s.kind == Kind::branch && instruction->getNumSuccessors() < 2) continue; // only a way to the next line
@@ -256,6 +279,16 @@ private:
                                    std::min(widest, size - done)});
     }
 
+    void copy(const oclgrind::Memory* memory, const oclgrind::WorkGroup* group, Kind kind, std::size_t address,
+              std::size_t size) {
+        if (memory->getAddressSpace() == oclgrind::AddrSpaceLocal || !has_room()) return;
+        const llvm::Instruction* const waits = group->getWorkItem({0, 0, 0})->getCurrentInstruction();
+        const std::size_t moved = copied_++;
+        const auto round = std::uint32_t(moved / events_.size());
+        events_[moved % events_.size()].push_back(
+            {{0, 0, 0, round}, waits, kind, unsigned(memory->getAddressSpace()), address, size});
+    }
+
     /// Whether one more event can be noted. If not, the launch is not counted.
     bool has_room() { return ++noted_ <= max_events; }
 
@@ -291,7 +324,7 @@ private:
 
     void count(std::size_t warp, const std::vector<std::pair<std::size_t, const Event*>>& together) {
         const Event& e = *together.front().second;
-        Site& s = sites_[e.instruction];
+        Site& s = sites_[{e.instruction, e.kind == Kind::branch}];
         s.kind = e.kind;
         s.space = e.space;
         s.width = e.bytes;
@@ -348,10 +381,13 @@ private:
 
     const std::size_t warp_ = number_from("GPULAB_EXPLAIN_WARP", 32),
                       max_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
-    std::map<const llvm::Instruction*, Site> sites_;
+    std::map<std::pair<const llvm::Instruction*, bool>, Site> sites_; // of memory, and (true) of branches
     std::unordered_map<const llvm::Instruction*, std::uint32_t> places_;
     std::vector<std::vector<Event>> events_; // of each work-item of the group, since the last barrier
     std::vector<bool> touched_;              // memory, by work-item
+    std::vector<std::uint64_t> executed_;    // instructions, by work-item
+    std::size_t copied_ = 0;                 // elements, by asynchronous copies of the group
+    std::uint64_t executed_by_warps_ = 0, executed_by_busiest_ = 0, executed_by_all_ = 0;
     json steps_;
     std::uint64_t groups_ = 0, warps_ = 0, barriers_ = 0, idle_ = 0;
     std::uint64_t noted_ = 0; // events since the last barrier; where they were too many, since then

@@ -68,9 +68,9 @@ class Mistakes:
             return ""
         rows = rows_of(self.judge.lab, part)
         judge = self.judge
-        with judge.handed_in(exercise, part, files, slot) as (kernels, cache):
+        with judge.handed_in(exercise, part, files, slot) as kernels:
             program = judge.sandbox.installed(judge.worker_program(part))
-            runs = [Run(judge, exercise, part, test, program, kernels, cache, slot, left=judge.exercise_seconds) for test in tests]
+            runs = [Run(judge, exercise, part, test, program, kernels, slot, left=judge.exercise_seconds) for test in tests]
             own = self.looked_at(runs, None)
             if not own or any(all(one.passed for one in own[name]) != (outcome[name] == PASSED) for name in own):
                 return ""  # it is another one each time

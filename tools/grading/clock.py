@@ -3,8 +3,11 @@ Ctrl-Z, or something else took the machine from it. Deadlines count this time, s
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 import time
+from pathlib import Path
 
 TICK, STALL = 0.2, 1.0  # seconds between two looks at the clock; a longer time than STALL between two looks is a stop
 
@@ -32,3 +35,39 @@ def _tick() -> None:
     while True:
         time.sleep(TICK)
         now()
+
+
+class Load:
+    """What other programs take of the processors of this machine, from now on."""
+
+    def __init__(self) -> None:
+        self.begin, self.before, self.own = time.monotonic(), _all_programs(), _own()
+
+    def of_others(self, seconds: float) -> tuple[float, float]:
+        """Processor seconds of others, and those that there were. None are seen where this process may use only a part of them.
+
+        @param seconds what a child has used that runs, and no child has ended since but those of the grader itself
+        """
+        others = _all_programs() - self.before - (_own() - self.own) - seconds
+        return 0.0 if _has_quota() else max(0.0, others), (time.monotonic() - self.begin) * (os.cpu_count() or 1)
+
+
+def _all_programs() -> float:
+    try:
+        user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text(encoding="ascii").split()[1:9])
+    except (OSError, ValueError):
+        return 0.0
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _own() -> float:
+    return sum(sum(resource.getrusage(of)[:2]) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _has_quota() -> bool:
+    for name in ("cpu.max", "cpu/cpu.cfs_quota_us"):
+        try:
+            return (Path("/sys/fs/cgroup") / name).read_text(encoding="ascii").split()[0] not in ("max", "-1")
+        except (OSError, IndexError):
+            continue
+    return False

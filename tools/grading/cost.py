@@ -19,6 +19,9 @@ WARP = 32  # work-items that run together
 SECTOR = 32  # bytes
 ROOM_IN_CUDA = 1.05  # bounds are counted by hand for the rung in OpenCL; its twin adds up a few partial results more
 PRINTS = ". Printing costs, too: take it out"
+MANY = 4.0  # times what the rung asks for: where an exercise bounds a count less, another algorithm may have so much of it
+ROOM_OF_WARP = 8  # for each count, beyond MANY times: of the 0 splits of a rung
+MOST_ALONE = 0.25  # of the work of a group that one item of it does
 MAX_QUOTED = 80  # characters of a line of a kernel
 
 # What an H100 does in the time in which it could begin one instruction of a warp, of 9e11 in a second: so many of these cost as
@@ -48,8 +51,10 @@ COUNTS = {
     "passes": Count("passes of local memory per request", "passes", "local"),
     "barriers": Count("barriers of work-groups"),
     "splits": Count("splits of a warp", "splits", "branch"),
+    "instructions": Count("instructions of warps"),
     "lanes": Count("of the lanes work", "requests", "memory"),
 }
+SHARES = ("passes", "lanes")  # of a request: those of the rung say nothing about another algorithm
 LAUNCHED = ("launches", "groups", "items", "warps")  # what formulas may name beside the numbers of a case
 FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil, "log2": math.log2}
 
@@ -126,10 +131,26 @@ def amount(one: report.Explained, name: str) -> float:
         return sum(line.counts["lanes"] for line in lines) / max(1, WARP * total)
     if name == "barriers":
         return float(one.sums["barriers"])
+    if name == "instructions":
+        return float(sum(launch.get("instructions") or launch["executed"][0] for launch in one.launches))
     if name == "passes":  # where ptxas makes one load of several, each of them counts as a request
         return total / max(1, sum(site["requests"] * site.get("joined", 1) for launch in one.launches for site in launch["sites"]
                                   if site["kind"] != "branch" and site["space"] == "local"))
     return SECTOR * total if name.startswith("bytes_") else total
+
+
+def bounds_of_rung(counts: str) -> dict[str, str]:
+    """Bounds of all counts that add up, from those of the rung. Raises ValueError as counted() does."""
+    one = counted(counts)
+    return {name: f"{MANY * amount(one, name):.0f} + {ROOM_OF_WARP} * warps" for name in COUNTS if name not in SHARES}
+
+
+def one_item(one: report.Explained) -> str:
+    """In words that one work-item of each group does a large part of what all do; "" where it does not, or nobody counts it."""
+    _, busiest, everybody = (sum(numbers) for numbers in zip(*(launch.get("executed", (0, 0, 0)) for launch in one.launches)))
+    share = busiest / max(1, everybody)
+    several = one.sums["items"] >= WARP * one.sums["groups"]
+    return f"; one work-item of a group does {100 * share:.0f}% of the work" if several and share > MOST_ALONE else ""
 
 
 def worst_line(one: report.Explained, name: str) -> report.Line | None:
@@ -191,13 +212,13 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: st
             times = number(found / bound) if bound > 0 else "many"
             sums = [f"{number(found)} {words} {'on average' if name == 'passes' else 'in all'}, at most {number(bound)} asked for",
                     f"{'slightly more than' if times == '1' else f'{times} times'} the {words} that are asked for"]
-        if line := worst_line(one, name):
+        if count.unit and (line := worst_line(one, name)):
             sums = [f"{asked_by(line, count.unit, hidden)}: {printed}" for hidden, printed in zip((False, True), sums)]
             if line.file == file and 0 < line.line <= len(source):
                 quoted = " ".join(source[line.line - 1].split())
                 quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED - 3]}..."
                 sums = [f'line {line.line}, "{quoted}": {printed}{PRINTS if "printf" in quoted else ""}' for printed in sums]
-        return sums[0], sums[1]
+        return sums[0] + one_item(one), sums[1] + one_item(one)
     return None
 
 

@@ -213,7 +213,7 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
                 check_bounds(test.bounds, test.problems()) if test.check == "cost" else None
             except ValueError as error:
                 need(False, f"'{test.name}' of '{name}': {error}")
-        need(any(test.visible for test in exercise.tests), f"'{name}' has no test that students see")
+        need(exercise.tests[0].visible, f"the first test of '{name}' is hidden: what a kernel says when it is built is shown there")
         for part in exercise.parts.values():
             need(part.files, f"no file in {part.backend}/ has the mark '// EXERCISE {name}'")
             # A repair exercise, and no other one, has a mistake, which changes lines that students may change.

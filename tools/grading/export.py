@@ -15,7 +15,7 @@ from .fault import Fault
 
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_IDS = CANVAS[1:4]
-MOODLE_IDS = ("ID number", "idnumber", "Email address", "email", "Username")
+MOODLE_IDS = ("ID number", "idnumber", "Email address", "email", "Username", "id")
 FORMS = ("canvas", "moodle")
 
 

@@ -29,13 +29,16 @@ from .behaves import Mistakes
 from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
 from .handout import questions
-from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
+from .judge import BUSY, NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best, locked
-from .submission import ANSWERS, Submission, answers_of, name_of, printable, read_one, text_of
+from .submission import ANSWERS, OFFER, Submission, answers_of, name_of, printable, read_one, text_of
 
 
 csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # in a question: it leads nowhere from the results
+INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+# Letters of Cyrillic and Greek that look like some of Latin.
+LIKE_LATIN = str.maketrans("авеіјкмнорсԛѕтԝухһԁАВЕІЈКМНОРСЅТУХΑΒΕΖΗΙΚΜΝΟΡΤΥΧονι", "abeijkmhopcqstwyxhdABEIJKMHOPCSTYXABEZHIKMNOPTYXovi")
 OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
@@ -50,10 +53,11 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
     notes = list(submission.notes)
-    look: list[str] = []
+    look = [note for note in notes if note.endswith(OFFER)]
     warnings: set[str] = set()
     for exercise in judge.lab.exercises:
         tried = []
+        races = {test.name for test in exercise.tests if test.check == "races"}
         for part in exercise.parts.values():
             files = {name: submission.files[name] for name in part.files if name in submission.files}
             results = judge.judge(exercise, part, files, slot, known)
@@ -65,7 +69,11 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             mistakes.describe(exercise, part, files, results, slot)
             if why := judge.why_look(part, files, results):
                 look.append(f"{exercise.name}: {why}")
+            race = next((one.public for one in results if one.test in races), "")
+            if not any(one.score for one in results) and (cause := "".join(one.behaves for one in results) or race):
+                look.append(f"{exercise.name}: one mistake may have taken all points: {cause}")
         warnings |= {one.message for one in results if one.message.startswith(NOT_COUNTED)}
+        warnings |= {f"{exercise.name}, {one.test}: {one.message}" for one in results if one.message.startswith(BUSY)}
         exercises[exercise.name] = {"backend": part.backend, "device": judge.device(part),
                                     "score": round(sum(one.score for one in results), 2),
                                     "points": exercise.points, "tests": [one.as_dict() for one in results]}
@@ -149,12 +157,16 @@ def named(paths: list[str]) -> dict[str, list[Path]]:
         if not path.exists():
             raise Fault(f"there is no submission {printable(text)}")
         name = name_of(path)
-        # Two names must be two in a table, and to whoever reads it.
-        if not name.isprintable() or name != name.strip() or name[:1] in ("", ".") or report.unsafe_name(name):
+        # Two names must be two in a table, and to whoever reads it; and none an option or a formula.
+        if not name.isprintable() or name != name.strip() or name[:1] in ("", ".", "-") or report.unsafe_name(name) or INVISIBLE.search(name):
             raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
         if path.is_symlink():
             raise Fault(f"{printable(text)} is a link: name what it leads to")
         found.setdefault(name, []).append(path)
+    looks: dict[str, str] = {}
+    for name in found:
+        if (other := looks.setdefault(unicodedata.normalize("NFKC", name).translate(LIKE_LATIN), name)) != name:
+            raise Fault(f"'{printable(other)}' and '{printable(name)}' look alike, and are two names: rename one")
     return found
 
 
@@ -562,6 +574,8 @@ def main(root: Path, words: list[str]) -> int:
                         help="Gradescope's file about the one submission: says whether it is late")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
                         help="how submissions are kept apart; the strongest that works unless given")
+    if option := next((word for word in words if word.startswith("-") and os.path.lexists(word)), ""):
+        raise Fault(f"{printable(option)} is an option, and a file here: name submissions as ./*")
     options = parser.parse_args(words)
     if not 1 <= options.jobs <= 64:
         raise Fault("--jobs is a number from 1 to 64")
@@ -591,8 +605,14 @@ def main(root: Path, words: list[str]) -> int:
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
-        if sandbox.kind != "none" and sandbox.can_read(lab.path / "exercises" / "exercises.toml"):
-            raise Fault(f"submissions could read the hidden tests: install bubblewrap, or chmod 700 {root}")
+        if sandbox.kind == "user":  # others could fill the disk, and take the processors
+            options.jobs = 1
+        out.chmod(0o700)
+        secret = [lab.path / "exercises/exercises.toml", out, *map(os.path.abspath, itertools.chain(*submissions.values()))]
+        if sandbox.kind != "none" and (open_to_all := sandbox.can_read(*map(Path, secret))):
+            what = "the hidden tests" if open_to_all == str(secret[0]) else open_to_all
+            closed = root if open_to_all == str(secret[0]) else Path(open_to_all).parent
+            raise Fault(f"submissions could read {printable(what)}: install bubblewrap, or chmod 700 {printable(str(closed))}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
         tests = fingerprint_of(lab, judge)
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)

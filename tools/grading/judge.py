@@ -48,7 +48,7 @@ CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
-JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and compares
+JUDGE_SECONDS = 600.0  # for the judge's own program, which makes inputs and compares
 MAX_SHOWN = 8 << 10  # bytes that a program has printed
 MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
@@ -79,11 +79,8 @@ CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
 OUT_OF_TIME = "the tests before it took all the time that an exercise has"
 NOT_ENDED = "a program of this exercise could not be ended"
 REACHES = "host code that may run in the CUDA emulator must not use these, because they could disturb what it finds and counts"
-TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
-SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
 SUSPICIOUS = 0.2  # times the rung's time
 BARRIER = r"\b(?:barrier|work_group_barrier|__sync\w+|sync|arrive_and_wait)\s*\("
-MAX_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
 NO_RIGHT_ANSWER = "a kernel that gives wrong answers, or leaves its arrays, is not counted: see the other tests"
@@ -94,7 +91,11 @@ ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 OUTSIDE = ": it used memory far outside of an array. Is an index below 0? As a size_t it is huge"
 COMPILER = "PoCL's compiler is at fault here: in Oclgrind the same kernel is right, and free of races"
+NO_TIME = f"{COMPILER}; so its time under PoCL says nothing"
+UNWRITTEN = (4 * b"\xa7", b"never written")  # in an answer, of integers, and in what the judge says of one
 BESIDES = 20.0  # seconds that Oclgrind gets for a case which is wrong under PoCL
+BUSY = "this machine was busy"
+OF_OTHERS = 0.1  # of all processors: a larger share that other programs take may disturb a measurement
 
 
 @dataclass
@@ -174,8 +175,7 @@ class Judge:
         self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
         self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
-        # For the kernels of a rung that PoCL has compiled, by rung, slot and owner.
-        self.caches: dict[tuple[str, int, int], Path] = {}
+        self.bounds: dict[tuple[str, str], list[dict[str, str]]] = {}  # that follow from the counts of the rung, by rung and test
         self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
         self.explain = lab.root / "tools/explain"
         self.program = build / "bin" / f"judge_{lab.name}"
@@ -284,7 +284,7 @@ class Judge:
 
     def seed(self, exercise: Exercise, test: Test, number: int) -> str:
         text = f"{self.lab.name}/{exercise.name}/{test.name}/{number}"
-        if test.visible:  # the same for everybody, so that a student can repeat what the feedback says
+        if test.visible and test.check != "cost":  # the same for everybody, so that a student can repeat what the feedback says
             return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
         return str(int.from_bytes(hmac.digest(self.secret, text.encode(), "sha256")[:7], "big"))
 
@@ -316,7 +316,7 @@ class Judge:
         results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds * (PATIENCE if part.backend == "cuda" and self.emulator else 1)
-        with self.handed_in(exercise, part, files, slot) as (kernels, cache), ExitStack() as compiled:
+        with self.handed_in(exercise, part, files, slot) as kernels, ExitStack() as compiled:
             program, without_kernels, reaches = self.sandbox.installed(built or self.worker_program(part)), None, ""
             if part.backend == "cuda" and not built:
                 try:
@@ -332,9 +332,10 @@ class Judge:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels, left)
+                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left)
                 run.reaches = reaches
                 run.miscompiled = any(one.public == COMPILER for one in results)
+                run.left_out = any(UNWRITTEN[1].decode() in one.message for one in results)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 elif left <= 0:
@@ -353,16 +354,14 @@ class Judge:
         return results
 
     @contextmanager
-    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[tuple[Path, Path]]:
-        """A folder with the files that were handed in, and one for what PoCL compiles of them, which no other submission may find."""
-        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[Path]:
+        """A folder with the files that were handed in."""
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         self.sandbox.fill(kernels, {Path(name).name: files[name].removeprefix(codecs.BOM_UTF8) for name in part.files}, slot)
         try:
-            yield kernels, cache
+            yield kernels
         finally:
             remove(kernels)
-            remove(cache)
 
     def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
@@ -397,14 +396,13 @@ class Run:
     """One test of one exercise of one submission."""
 
     def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 cache: Path, slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
+                 slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
         self.judge = judge
         self.exercise = exercise
         self.part = part
         self.test = test
         self.program = program
         self.kernels = kernels
-        self.cache = cache  # for what PoCL compiles: the tests of an exercise share it
         self.slot = slot
         self.without_kernels = without_kernels  # only of a CUDA submission
         self.emulated = part.backend == "cuda" and judge.emulated
@@ -413,7 +411,8 @@ class Run:
         self.left = left  # seconds that the programs of the submission may still run
         self.printed = b""  # by the first of its programs that printed
         self.reaches = ""  # what the host code uses that could disturb the emulator
-        self.miscompiled = False  # in an earlier test PoCL's compiler was at fault: the answers of a test of speed do not count
+        self.miscompiled = self.left_out = False  # in an earlier test PoCL's compiler was at fault; something was not written
+        self.by_others: list[tuple[float, float]] = []  # of runs that were timed: see clock.Load
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
         return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public,
@@ -422,12 +421,12 @@ class Run:
     @contextmanager
     def charged(self, worker: Worker) -> Iterator[None]:
         """Counts the time that a program of the submission takes. That of a rung is not the submission's."""
-        begin = clock.now()
+        before = worker.spent
         try:
             yield
         finally:
             if worker.slot == self.slot:
-                self.left -= clock.now() - begin
+                self.left -= worker.spent - before
 
     def result(self) -> Result:
         if self.reaches and (self.emulated or self.test.check in ("races", "cost")):
@@ -443,8 +442,7 @@ class Run:
     def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
                 slot: int | None = None, counted: bool = False, kept: Path | None = None,
                 more: tuple[Path, ...] = ()) -> Iterator[Worker]:
-        """A worker with a new empty folder: but for what lies in PoCL's cache it finds nothing of an earlier worker. In the
-        end it is killed.
+        """A worker with a new empty folder: it finds nothing of an earlier worker. In the end it is killed.
 
         @param tool words before its command; EMULATOR: none, but it runs in the emulator, and ends with FOUND if that finds something
         @param kept a folder in which its files stay
@@ -470,9 +468,10 @@ class Run:
             tool = [*(tool or []), *counter.command(library)]
         if self.part.pocl_threads:
             variables["POCL_MAX_PTHREAD_COUNT"] = str(self.part.pocl_threads)
-        if self.part.backend == "opencl" and not kept:
-            kept = self.cache if slot == self.slot else self.cache_of_rung(slot)
-            variables["POCL_CACHE_DIR"] = str(kept)
+        if self.part.backend == "opencl":
+            variables.setdefault("GPULAB_PREPROCESS", "1")
+            if sandbox.kind == "none":  # nobody is kept apart, so what was compiled may serve again
+                variables.setdefault("POCL_CACHE_DIR", str(sandbox.base / "pocl"))
         folder = sandbox.folder(f"slot{slot}", slot)
         worker = None
         try:
@@ -488,12 +487,6 @@ class Run:
                 worker.end()
                 self.printed = self.printed or (worker.printed if slot == self.slot else b"")
             remove(folder)
-
-    def cache_of_rung(self, slot: int) -> Path:
-        name = (self.part.rung, slot, self.judge.sandbox.owner(slot))
-        if name not in self.judge.caches:
-            self.judge.caches[name] = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
-        return self.judge.caches[name]
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
         cases = []
@@ -541,11 +534,11 @@ class Run:
         answers: list[bytes] = []
         messages = self.made(cases, "cases")  # the judge's time is not the submission's
         most = max(self.judge.test_seconds * self.patience, self.seconds)
-        end = clock.now() + most
+        end = worker.spent + most
         try:
             for message in messages:
                 left = min(self.seconds, self.left) if worker.slot == self.slot else most
-                left = min(left, end - clock.now())
+                left = min(left, end - worker.spent)
                 with self.charged(worker):
                     answers.append(worker.ask(message, left))
         except TimedOut:
@@ -622,26 +615,44 @@ class Run:
 
     def compiler_is_at_fault(self, cases: list[dict[str, Any]], answers: list[bytes]) -> bool:
         """Whether the cases that are wrong under PoCL, which compiles some correct kernels wrongly, are right in Oclgrind, which
-        finds nothing to report. A case that takes Oclgrind too long says nothing if a shorter one was right."""
+        finds nothing to report. What was not written is no compiler's fault. Which cases would take Oclgrind too long, the time
+        of the rung says: they are left aside if a shorter one was right."""
         program = self.judge.program_of(OF_RACES)
-        if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
+        if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.left_out:
             return False
-        wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
-        right, before, end = 0, (self.left, self.seconds), clock.now() + 3 * BESIDES
-        self.seconds = BESIDES
-        for case in sorted(wrong, key=size_of):  # the first one that is wrong again is the last one asked
-            if right and clock.now() > end:
-                break
-            again, trouble, findings, _ = self.under([program, *OF_RACES[1:]], [case])
-            self.left = before[0]  # this is no time of the submission's
-            if trouble and trouble.outcome == TIMED_OUT and len(again) == 0 and right:
-                continue
-            if trouble or findings != "" or self.judged([case], again):
-                right = 0
-                break
-            right += 1
-        self.left, self.seconds = before
-        return right > 0
+        verdicts = self.checked(cases, answers)
+        for answer, verdict in zip(answers, verdicts):
+            if verdict["status"] != PASSED and any(one in answer + verdict["message"].encode() for one in UNWRITTEN):
+                return False
+        wrong = [case for case, verdict in zip(cases, verdicts) if verdict["status"] != PASSED]
+        tool, right, of_rung, before = [program, *OF_RACES[1:]], 0, 0.0, (self.left, self.seconds)
+        try:
+            for case in sorted(wrong, key=size_of):  # the first one that is wrong again is the last one asked
+                took = self.seconds_of_rung(tool, case)
+                of_rung += took
+                if right and (took >= BESIDES or of_rung > 3 * BESIDES):
+                    continue
+                self.seconds = min(BESIDES, 5 + 4 * took)
+                again, trouble, findings, _ = self.under(tool, [case])
+                self.left = before[0]  # this is no time of the submission's
+                if trouble or findings != "" or self.judged([case], again):
+                    return False
+                right += 1
+            return right > 0
+        finally:
+            self.left, self.seconds = before
+
+    def seconds_of_rung(self, tool: list[str], case: dict[str, Any]) -> float:
+        """How long the rung takes for a case under a tool, BESIDES at most; in a hand-out, which has none, about as long as usual."""
+        def tried() -> str:
+            with self.rung_started(tool=[*tool, "/dev/null"], environment=NO_GUARDS) as worker:
+                try:
+                    for message in self.made([case], "cases"):
+                        worker.ask(message, BESIDES)
+                except (TimedOut, Ended):
+                    return str(BESIDES)
+            return str(worker.spent)
+        return float(self.once(f"seconds {case}", tried) or BESIDES / 6)
 
     def trial(self) -> Trial:
         """What the rung does in this test; tried once."""
@@ -783,8 +794,6 @@ class Run:
         if not tool:
             return self.outcome(NOT_GRADED, why, public=why)
         name = Path(tool[0]).name
-        if self.part.backend == "opencl" and (trouble := self.another_face(OF_RACES)):
-            return trouble
         cases = self.cases()
         self.take_time_of_tools()
         if why := self.found_in_rung(tool):
@@ -819,13 +828,12 @@ class Run:
         tool, missing = self.tool_of(["oclgrind", *OCLGRIND])
         if not tool or why:
             return self.outcome(NOT_GRADED, why or missing, public=why or missing)
-        if opencl and (trouble := self.another_face(tool)):
-            return trouble
         self.take_time_of_tools()
         if why := self.once("cost", lambda: self.rung_costs_more(tool, plugin)):
             return self.outcome(NOT_GRADED, f"the rung is beyond the bounds: {why}", public="the counts do not work here")
         excess, all_answers = None, list[bytes]()
-        for case in self.cases():
+        of_rung = self.judge.bounds.get((self.part.rung, self.test.name), [])
+        for number, case in enumerate(self.cases()):
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             all_answers += answers
             if findings:
@@ -836,17 +844,18 @@ class Run:
             if not opencl and not counts:
                 return self.outcome(FAILED, NO_KERNEL)
             try:
-                excess = excess or self.too_much(case, counts or "", (self.kernels / Path(self.part.files[0]).name))
+                more = {name: most for name, most in (of_rung[number] if of_rung else {}).items() if name not in self.test.bounds}
+                excess = excess or self.too_much(case, counts or "", self.kernels / Path(self.part.files[0]).name, more)
             except (ValueError, LookupError, TypeError):
                 return self.outcome(CRASHED, "there are no counts of its kernels")
         if excess:
             return self.outcome(FAILED, excess[0], public=excess[1])
         return self.computed_elsewhere(self.cases(), all_answers) or self.outcome(PASSED, share=1)
 
-    def too_much(self, case: dict[str, Any], counts: str, kernel: Path) -> tuple[str, str] | None:
-        """Which bound the counts of a case exceed: see cost.too_much()."""
+    def too_much(self, case: dict[str, Any], counts: str, kernel: Path, more: dict[str, str] | None = None) -> tuple[str, str] | None:
+        """Which bound the counts of a case exceed: see cost.too_much(). @param more bounds beside those of the test"""
         text = kernel.read_text(encoding="utf-8", errors="replace")
-        found = cost.too_much(counts, self.test.bounds, case, kernel.name, text, self.part.backend == "cuda")
+        found = cost.too_much(counts, self.test.bounds | (more or {}), case, kernel.name, text, self.part.backend == "cuda")
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
     def once(self, what: str, tried: Callable[[], str]) -> str:
@@ -859,57 +868,19 @@ class Run:
             return self.judge.tools.get(name, "")
 
     def rung_costs_more(self, tool: list[str], plugin: Path | None) -> str:
-        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise."""
+        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise. Notes the bounds that
+        follow from its counts."""
+        bounds = self.judge.bounds[self.part.rung, self.test.name] = list[dict[str, str]]()
         for case in self.cases():
             counts = self.under(tool, [case], rung=True, plugin=plugin)[3]
             try:
                 found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
+                bounds.append(cost.bounds_of_rung(counts or ""))
             except (ValueError, LookupError, TypeError):
                 found = ("there are no counts", "")
             if found:
                 return found[0]
         return ""
-
-    def another_face(self, tool: list[str]) -> Result | None:
-        """A result for a submission that could show the tool another kernel than the device."""
-        asked = self.two_faced(tool)
-        why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
-        return self.outcome(FAILED, why, public=why) if asked else None
-
-    def two_faced(self, tool: list[str]) -> set[str]:
-        """What in the submission could tell the compiler of the device from that of the tool."""
-        found, names, deciding = set[str](), set[str](), set[str]()
-        for file in self.part.files:
-            text = self.texts()[Path(file).name]
-            rung = self.judge.lab.rung(file)
-            found |= target_macros(text) - target_macros(rung)
-            every, some = names_to_compare(text)
-            some = some - names_to_compare(rung)[1]
-            names, deciding = names | (every - set(re.findall(NAME, rung))) | some, deciding | some
-        if found or not names:
-            return found
-        if len(names) > MAX_NAMES:
-            return {f"{len(names)} names"}
-        program = self.judge.program_of(tool)
-        if not program:
-            return set()
-        own, other = self.macros(names), self.macros(names, [program, *tool[1:]])
-        if own is None or other is None:  # one of them does not tell
-            return set()
-        return {name for name in names if (name in own) != (name in other) or
-                (name in deciding and own.get(name) != other.get(name))}
-
-    def macros(self, names: set[str], tool: list[str] | None = None) -> dict[str, str] | None:
-        """What a compiler, of a tool if one is named, has for each of these names that is a macro. None if it does not say."""
-        lines = ["#define GPULAB_TEXT(x) #x", "#define GPULAB_SHOWN(x) GPULAB_TEXT(x)"]
-        for name in sorted({*names, "GPULAB_TEXT"}):
-            lines += [f"#ifdef {name}", f'#pragma message "GPULAB {name} is " GPULAB_SHOWN({name})', "#endif"]
-        text = "\n".join([*lines, '#error "this is all"', ""]).encode()
-        cases, files = self.cases()[:1], {Path(name).name: text for name in self.part.files}
-        answers = (self.under(tool, cases, rung=True, files=files) if tool else self.of_rung(cases, files=files))[0]
-        message = "".join(verdict["message"] for verdict in self.checked(cases, answers))
-        found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", message))
-        return found if found.pop("GPULAB_TEXT", "") else None
 
     def found_in_rung(self, tool: list[str]) -> str:
         """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
@@ -922,7 +893,9 @@ class Run:
               slot: int) -> tuple[list[bytes], list[float], Result | None]:
         """The answers of a worker, how long each took, and a result if it did not answer all."""
         with self.started(program, kernels, slot=slot) as worker:
+            load = clock.Load()
             answers, trouble = self.asked(worker, cases)
+            self.by_others.append(load.of_others(worker.processor_seconds()))
         return answers, worker.times, trouble
 
     def speed(self) -> Result:
@@ -973,6 +946,10 @@ class Run:
         if trouble:
             return trouble
         share = share_for(ratio)
+        taken, of = (sum(numbers) for numbers in zip(*self.by_others or [(0.0, 1.0)]))
+        if share < 1 and taken > OF_OTHERS * of:
+            why = f"{BUSY}: other programs took {100 * taken / of:.0f}% of its processors while the kernel was timed"
+            return self.outcome(NOT_GRADED, why, public=why)
         words = f"{ratio:.2f} times the time of the rung"
         result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
         result.ratio = round(ratio, 3)
@@ -1005,8 +982,10 @@ class Run:
         return result
 
     def untimed(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
-        """What is wrong with the answers whose time was taken. Of a kernel that PoCL compiles wrongly the time alone counts."""
-        wrong = None if self.miscompiled else self.judged(cases, answers)
+        """What is wrong with the answers whose time was taken."""
+        wrong = self.judged(cases, answers)
+        if wrong and wrong.outcome == FAILED and self.miscompiled:
+            return self.outcome(NOT_GRADED, f"{NO_TIME}: {wrong.message}", public=NO_TIME)
         if wrong and wrong.outcome == FAILED:
             wrong.public = NOT_TIMED
         return wrong
@@ -1019,50 +998,12 @@ def bare(text: str) -> str:
 
 # A comment, a string or a character in C. Each may lack its end, so a token matches wherever it begins, and a text is read in a
 # time that is proportional to its length.
-NAME = r"\b[A-Za-z_]\w*"
-TOKEN = re.compile(r"""(?s)//[^\n]*|(?P<block>/\*.*?(?:\*/|\Z))|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""")
+TOKEN = re.compile(r"""(?s)//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""")
 
 
 def bare_code(text: str) -> str:
-    """The text of a kernel without comments and without ends of lines that are none. Block comments are a @."""
-    text = re.sub(r"\\[ \t\f\v]*\n", "", text.replace("\r\n", "\n").replace("\r", "\n")).replace("%:", "#")
-    return TOKEN.sub(lambda token: "@" if token["block"] else " " if token[0][0] == "/" else token[0], text.replace("@", " "))
-
-
-def target_macros(text: str) -> set[str]:
-    """What can tell one OpenCL compiler from another in the text of a kernel, whatever they define: names as __SPIR__ and
-    POCL_..., names that are joined out of parts, files, trigraphs, and comments behind #warning and #error. For the rest see
-    names_to_compare()."""
-    found = set(re.findall(r"\?\?[=/]", text))
-    text = bare_code(text)
-    found |= set(re.findall(r"(?m)^[ \t\f\v@]*#[ \t\f\v@]*((?:warning|error)\b)[^\n]*@", text))
-    text = text.replace("@", " ")
-    found |= set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b|##", text))
-    found |= set(re.findall(r"(?m)^[ \t\f\v]*#[ \t\f\v]*(?:include|import)\w*", text))
-    return found - SAME_EVERYWHERE
-
-
-def names_to_compare(text: str) -> tuple[set[str], set[str]]:
-    """The names in the text of a kernel that can tell one compiler from another if only one of them defines a macro of that name,
-    and those of them that can do so as well if both define it in different ways: names in conditions, and all names if macros
-    become text (#x). In other code, the names of functions of OpenCL are none of them: some compilers rename these."""
-    text = bare_code(text).replace("@", " ")
-    directive = r"(?m)^[ \t\f\v]*#[ \t\f\v]*"
-    bodies: dict[str, set[str]] = {}
-    for name, body in re.findall(directive + r"define[ \t\f\v]+(\w+)(.*)$", text):
-        bodies.setdefault(name, set()).update(re.findall(NAME, body))
-    if re.search(directive + r"define[ \t\f\v]+\w+\([^\n]*#", text):
-        every = set(re.findall(NAME, text))
-        return every, every
-    conditions = re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text)
-    deciding = {name for line in conditions for name in re.findall(NAME, line)}
-    waiting = list(deciding)
-    while waiting:  # what stands behind a macro in a condition decides, too
-        more = bodies.get(waiting.pop(), set()) - deciding
-        deciding |= more
-        waiting += more
-    called = set(re.findall(rf"\(\s*({NAME})\s*\)\s*\(", text))  # (name)(x) is no macro, name(x) may be one
-    return deciding | called | set(re.findall(r"\b[A-Z_]\w*", text)), deciding
+    """The text of a kernel without comments."""
+    return TOKEN.sub(lambda token: " " if token[0][0] == "/" else token[0], text)
 
 
 def read_log(path: Path) -> str | None:

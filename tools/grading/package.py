@@ -30,7 +30,7 @@ set -uo pipefail
 source=${GPULAB_AUTOGRADER:-/autograder}
 chmod 700 "$source/source"
 scratch=$(mktemp -d)
-if PYTHONPATH=$source/source/repository/tools python3 -m grading "$source/source/repository" grade @LAB@ \\
+if PYTHONPATH=$source/source/repository/tools python3 -P -m grading "$source/source/repository" grade @LAB@ \\
     "$source/submission" --out "$scratch/out" --jobs 1 --metadata "$source/submission_metadata.json" >"$scratch/log" 2>&1; then
     cp "$scratch/out/submissions/submission/results.json" "$source/results/results.json"
 else

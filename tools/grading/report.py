@@ -127,8 +127,12 @@ def feedback(lab: Lab, result: dict[str, Any]) -> str:
         one = result["exercises"][exercise.name]
         where = ", ".join(filter(None, (one["backend"], one.get("device"))))
         lines += [f"## {exercise.title} ({where}): {one['score']:g} of {exercise.points:g}", ""]
+        said: set[str] = set()
         for _, _, test, outcome in tests:
             words, message, hints = told(test, outcome)
+            if outcome["outcome"] == BUILD_ERROR and message:
+                message = "see above" if message in said else message
+                said.add(printable(outcome["message"]))
             block = "\n" in message.strip()
             lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
                          f"{':' if block else f': {markdown(message)}' if message else ''}")

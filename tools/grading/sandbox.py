@@ -10,10 +10,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import functools
 import os
+import platform
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
@@ -34,6 +37,10 @@ OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
 PREFIXES = ("gpulab-sandbox-", "gpulab-grading-")  # of the names of folders
 YOUNG = 10.0  # seconds in which a new folder may not be locked yet
 PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
+# System calls of Linux on x86-64 that no kernel, tool or compiler needs, and with which holes of the system were found: keys, bpf,
+# io_uring, performance counters, other processes' memory, mounts, and files by handles.
+REFUSED = (101, 155, 165, 166, 175, 246, 248, 249, 250, 272, 298, 303, 304, 308, 310, 311, 313, 320, 321, 323, *range(425, 434), 442)
+CLONE, CLONE3, NEW_USER = 56, 435, 0x10000000  # a new user namespace, from clone(); of clone3() a filter cannot see the flags
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
 
@@ -161,19 +168,30 @@ class Sandbox:
             wrapped = memory.inside(group, self.user_of(slot), wrapped)
         if self.kind == "user" and shutil.which("setpriv"):  # as bubblewrap does: su must not become another user
             wrapped += ["setpriv", "--no-new-privs", "--"]
+        filtered = -1
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
+            if platform.machine() == "x86_64":
+                filtered = os.memfd_create("filter")
+                os.write(filtered, seccomp_filter())
+                os.lseek(filtered, 0, os.SEEK_SET)
+                wrapped += ["--seccomp", str(filtered)]
+                inherited += (filtered,)
         apart: dict[str, Any] = {}
         if self.has_users and not group:
             apart = {"user": self.user_of(slot), "group": self.user_of(slot), "extra_groups": []}
-        process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   cwd=scratch, env=variables, start_new_session=True, bufsize=0, pass_fds=inherited, **apart)
+        try:
+            process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       cwd=scratch, env=variables, start_new_session=True, bufsize=0, pass_fds=inherited, **apart)
+        finally:
+            if filtered >= 0:
+                os.close(filtered)
         self.limited[process.pid] = (group, most)
         return process
 
     @staticmethod
     def bubblewrap(scratch: Path, readable: list[Path], gpu: bool, limits: Limits, kept: Path | None) -> list[str]:
-        command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+        command = ["bwrap", "--unshare-all", *can_refuse_namespaces(), "--die-with-parent", "--new-session", "--cap-drop", "ALL",
                    "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
         for folder in SYSTEM:
             if os.path.islink(folder):
@@ -251,14 +269,29 @@ class Sandbox:
         group, most = self.limited.get(process.pid, (None, 0))
         if group or not most or self.kind == "none":
             return False
-        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid)) > most
+        return memory.used_by(self.processes(process, slot)) > most
 
-    def can_read(self, path: Path) -> bool:
-        """Whether a program in this sandbox could read a file that is not handed to it."""
-        process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
-                             environment={})
-        process.communicate()
-        return self.end(process, 0) == 0
+    def processes(self, process: subprocess.Popen[bytes], slot: int) -> list[int]:
+        """A program and all that it started."""
+        return processes_of(self.user_of(slot)) if self.has_users else memory.descendants(process.pid)
+
+    def processor_time(self, process: subprocess.Popen[bytes], slot: int) -> tuple[float, bool]:
+        """The processor seconds that a program and all that it started have used, and whether one of them runs, or would if it
+        had a processor."""
+        ticks, runs = 0, False
+        for number in self.processes(process, slot):
+            with contextlib.suppress(OSError):  # it has ended
+                ticks += sum(map(int, stat_of(f"/proc/{number}/stat")[11:15]))
+                runs = runs or any(stat_of(str(task / "stat"))[0] in "RD" for task in Path(f"/proc/{number}/task").iterdir())
+        return ticks / os.sysconf("SC_CLK_TCK"), runs
+
+    def can_read(self, *paths: Path) -> str:
+        """Which of some files and folders that are not handed to it a program in this sandbox could read; "" when none."""
+        process = self.start(["sh", "-c", 'for path; do [ ! -r "$path" ] || echo "$path"; done', "sh", *map(str, paths)], slot=0,
+                             scratch=self.folder("look", 0), readable=[], environment={})
+        found = process.communicate()[0].decode(errors="replace")
+        self.end(process, 0)
+        return found.partition("\n")[0]
 
     def close(self) -> None:
         """Ends what is left of the users' processes, gives the users back and removes all files."""
@@ -275,6 +308,26 @@ class Sandbox:
         remove(self.base)
         if self.held >= 0:
             os.close(self.held)
+
+
+@functools.cache
+def can_refuse_namespaces() -> tuple[str, ...]:
+    """The options of bubblewrap, from version 0.8 on, with which no program in it makes a user namespace."""
+    said = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False).stdout
+    return ("--unshare-user", "--disable-userns") if "--disable-userns" in said else ()
+
+
+@functools.cache
+def seccomp_filter() -> bytes:
+    """A program for the kernel: EPERM for REFUSED, for user namespaces and for calls of other instruction sets."""
+    code, k, result, errno = 0x15, 0x20, 0x06, 0x50000  # compare, load, return; SECCOMP_RET_ERRNO
+    steps = [(k, 0, 0, 4), (code, 1, 0, 0xC000003E), (result, 0, 0, errno | 1), (k, 0, 0, 0),  # AUDIT_ARCH_X86_64, then the number
+             (0x35, 0, 1, 0x40000000), (result, 0, 0, errno | 1)]  # x32
+    for number in REFUSED:
+        steps += [(code, 0, 1, number), (result, 0, 0, errno | 1)]
+    steps += [(code, 0, 1, CLONE3), (result, 0, 0, errno | 38), (code, 0, 3, CLONE), (k, 0, 0, 16), (0x45, 0, 1, NEW_USER),
+              (result, 0, 0, errno | 1), (result, 0, 0, 0x7FFF0000)]
+    return b"".join(struct.pack("<HBBI", *step) for step in steps)
 
 
 def locked(folder: Path) -> int:
@@ -338,6 +391,12 @@ def remove_shared_memory_of(user: int) -> None:
                 call(int(words[columns.index(f"{kind}id")]), *([0] if kind == "sem" else []), 0, None)  # IPC_RMID
 
 
+def stat_of(path: str) -> list[str]:
+    """The words of a file stat in /proc that stand behind the name of the program, from its state on."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split() or ["X"]
+
+
 def processes_of(user: int) -> list[int]:
     """The processes of which one of the four user ids is this one: a set-user-id program has several."""
     found = []
@@ -367,11 +426,10 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
         for process in processes_of(user):
             try:
                 os.kill(process, signal.SIGKILL)  # also in state Z: its other threads may still run
-                with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-                    if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
-                        ended += process != child and not waited_for(process)
-                    else:
-                        alive += 1
+                if stat_of(f"/proc/{process}/stat")[0] in "ZX":
+                    ended += process != child and not waited_for(process)
+                else:
+                    alive += 1
             except OSError:
                 pass
         if alive == 0 and ended == 0:

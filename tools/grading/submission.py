@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 import os
 import re
 import stat
+import subprocess
+import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -16,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from .exercises import Lab, folders, is_unsolved
+from .exercises import Lab, folders, is_unsolved, load
 from .handout import questions
 
 MAX_BYTES = 1 << 20  # of one file
@@ -26,7 +30,9 @@ MAX_ARCHIVES, DEEPEST = 8, 2  # that are opened in one submission, and how deep 
 MAX_PACKED, MAX_UNPACKED = 16 << 20, 64 << 20  # bytes of an archive in another one, and of a tar file
 MAX_NAMED = 5  # files that a note names
 LONGEST_NAME = 200  # of a file that may be a copy of one of the lab's
+READ_SECONDS, READ_BYTES = 20, 2 << 30  # of processor time and of memory, for reading a submission
 ANSWERS = "answers.md"
+OFFER = "give it this name"
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 
 
@@ -94,7 +100,19 @@ def read(lab: Lab, path: Path) -> Submission:
 
 
 def read_one(lab: Lab, paths: list[Path]) -> Submission:
-    """Reads a submission of which there may be several of one name: anna/ beside anna.zip. They have to hold the same."""
+    """Reads a submission of which there may be several of one name: anna/ beside anna.zip. They have to hold the same. What was
+    handed in is read in a process of its own, with limits: an archive or a text may be made to take long."""
+    package = Path(__file__).parent
+    ran = subprocess.run(["prlimit", f"--cpu={READ_SECONDS}", f"--as={READ_BYTES}", "--", sys.executable, "-B", "-P", "-m",
+                          f"{package.name}.submission", str(lab.root), lab.name, *map(os.path.abspath, paths)], check=False,
+                         capture_output=True, env={**os.environ, "PYTHONPATH": str(package.parent)})
+    if ran.returncode != 0:
+        return Submission(name_of(paths[0]), {}, [f"it cannot be read in {READ_SECONDS} seconds and {READ_BYTES >> 30} GB of memory"])
+    found = json.loads(ran.stdout)
+    return Submission(found["name"], {name: base64.b64decode(text) for name, text in found["files"].items()}, found["notes"])
+
+
+def read_here(lab: Lab, paths: list[Path]) -> Submission:
     found = [read(lab, path) for path in paths]
     if all(one.files == found[0].files for one in found):
         return found[0]
@@ -242,7 +260,8 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
             begun = [entry for entry in fitting if isinstance(content := contents[entry.name], bytes) and
                      (name == ANSWERS or not is_unsolved(lab.stub(name), content.decode(errors="replace")))]
             fitting = begun or fitting
-        best = [entry for entry in fitting if rank(entry) == min(map(rank, fitting))]
+        least = min(map(rank, fitting), default=None)
+        best = [entry for entry in fitting if rank(entry) == least]
         if len({contents[entry.name] for entry in best}) > 1:
             found.notes.append(f"{name} appears {len(best)} times, and each is another one; none of them counts: "
                                f"{listed([entry.name for entry in best])}")
@@ -265,6 +284,13 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
         found.notes += [f"{name} is missing" for part in begun_parts for name in part.files if name in missing]
     links = [entry for entry in entries if entry.kind != "file" and entry.name not in used]
     unread = [entry.name for entry in entries if entry.name not in used and entry.kind == "file"]
+    for name in sorted(missing - {ANSWERS}):  # which may have another name
+        kernels = kernels_of(lab.stub(name))
+        like = [entry for entry in entries if entry.kind == "file" and entry.name in unread and entry.name.suffix == PurePosixPath(name).suffix]
+        for entry in like[:MAX_NAMED * 2]:
+            content = content_of(entry)
+            if kernels and isinstance(content, bytes) and kernels <= kernels_of(text_of(content)):
+                found.notes.append(f"{printable(str(entry.name))} may be {name}: {OFFER}")
     if links:
         found.notes.append(f"links and special files are not read ({len(links)})")
     if unread:
@@ -273,11 +299,16 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
         found.notes.append(f"{ANSWERS} has text that belongs to no question: a line '## Question 1' begins the first answer")
 
 
+def kernels_of(text: str) -> set[str]:
+    """The names of the kernels in a file of an exercise, and of its other functions without a result."""
+    return set(re.findall(r"\bvoid\s+(\w+)\s*\(", text))
+
+
 def listed(names: list[PurePosixPath]) -> str:
     return ", ".join(printable(str(name)) for name in names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
 
 
-HEADING = re.compile(r"(?i)(?:#{1,6}[ \t]*[*_]*(?:question|q)?\.?[ \t]*|[*_]*question[ \t]+)([0-9]{1,4})(?![0-9])(.*)")
+HEADING = re.compile(r"(?i)(?:#{1,6}[ \t]*(?:(?=[^ \t])[*_]*(?:question|q)?\.?[ \t]*)?|[*_]*question[ \t]+)([0-9]{1,4})(?![0-9])(.*)")
 
 
 def answers_of(lab: Lab, text: str) -> tuple[dict[int, str], str]:
@@ -301,3 +332,9 @@ def is_quoted(line: str, asked: list[str]) -> bool:
     """Whether a line is a part of a question as answers.md quotes it."""
     words = " ".join(line.lstrip(" >").split())
     return line.lstrip().startswith(">") and any(words in question for question in asked)
+
+
+if __name__ == "__main__":
+    one = read_here(load(Path(sys.argv[1]), sys.argv[2]), list(map(Path, sys.argv[3:])))
+    print(json.dumps({"name": one.name, "notes": one.notes,
+                      "files": {name: base64.b64encode(content).decode() for name, content in one.files.items()}}))

@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import clock
@@ -20,6 +21,8 @@ WATCHED = 1.0  # seconds between two looks at what a worker has written
 LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
 LAST_LOOK = 1.0  # seconds after the deadline for reading an answer that is there
+PATIENCE = 10  # times its seconds that a worker has by the clock, where others take the processors from it
+ASLEEP = 3  # looks at which no process of it runs or could run: it waits for nothing that others take
 
 
 class Ended(Exception):
@@ -45,6 +48,8 @@ class Worker:
         self.counter = counter
         self.kernels: list[int | None] = []  # that ran for each message, where there is a counter
         self.times: list[float] = []  # that the answers took, in seconds
+        self.spent = 0.0  # seconds that it has run: processor time, and a tenth of the time by the clock at least
+        self.asleep = 0  # looks in a row
         assert process.stdin and process.stdout and process.stderr
         self.to, self.answers, self.errors = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
         for pipe in (self.to, self.answers, self.errors):
@@ -52,14 +57,36 @@ class Worker:
 
     def ask(self, message: bytes, seconds: float) -> bytes:
         """Hands a message over and returns the answer. Notes how long it took, and how many kernels ran for it."""
-        answer = self.exchange(message, seconds)
+        with self.charged():
+            answer = self.exchange(message, seconds)
         if self.counter:
             self.kernels.append(self.counter.ask())
         return answer
 
+    def processor_seconds(self) -> float:
+        return self.sandbox.processor_time(self.process, self.slot)[0]
+
+    @contextlib.contextmanager
+    def charged(self) -> Iterator[None]:
+        self.begin, self.used = clock.now(), self.processor_seconds()
+        try:
+            yield
+        finally:
+            took, used = clock.now() - self.begin, self.processor_seconds() - self.used
+            self.spent += max(min(took, used), took / PATIENCE) if used >= 0 else took
+
+    def more_time(self, seconds: float) -> float:
+        """When the time by the clock is over: the seconds that it has yet, because others took the processors from it; 0: none."""
+        used, runs = self.sandbox.processor_time(self.process, self.slot)
+        self.asleep = 0 if runs else self.asleep + 1
+        if self.asleep > ASLEEP or used - self.used >= seconds or clock.now() - self.begin >= PATIENCE * seconds:
+            return 0.0
+        return min(LOOKED, seconds - (used - self.used))
+
     def exchange(self, message: bytes, seconds: float) -> bytes:
         rest = memoryview(struct.pack("<Q", len(message)) + message)
         answer, wanted, begin = bytearray(), 8, clock.now()
+        end, self.asleep = begin + seconds, 0
         with selectors.DefaultSelector() as ready:
             for pipe in (self.to, self.answers, self.errors):
                 ready.register(pipe, selectors.EVENT_WRITE if pipe == self.to else selectors.EVENT_READ)
@@ -67,10 +94,12 @@ class Worker:
             if counts:
                 ready.register(counts.pipe, selectors.EVENT_READ)
             while len(answer) < wanted:
-                left = begin + seconds - clock.now()
+                left = end - clock.now()
                 pipes = [key.fd for key, _ in ready.select(max(0, min(left, LOOKED)))]
                 if left <= 0 and (left < -LAST_LOOK or self.answers not in pipes):
-                    raise TimedOut
+                    if not (more := self.more_time(seconds)):
+                        raise TimedOut
+                    end = clock.now() + more
                 self.watch()
                 if counts:
                     counts.take()
@@ -126,10 +155,18 @@ class Worker:
 
     def finish(self, seconds: float) -> bool:
         """Tells the worker that nothing follows, and lets it end by itself. Returns whether it did so in time."""
+        with self.charged():
+            return self.finished(seconds)
+
+    def finished(self, seconds: float) -> bool:
         assert self.process.stdin
         self.process.stdin.close()
-        deadline = clock.now() + seconds
-        while self.process.poll() is None and clock.now() < deadline:
+        deadline, self.asleep = clock.now() + seconds, 0
+        while self.process.poll() is None:
+            if clock.now() >= deadline:
+                if not (more := self.more_time(seconds)):
+                    break
+                deadline = clock.now() + more
             if isinstance(self.counter, Counts):
                 self.counter.take()
             self.drain()  # it must not wait for somebody to read what it prints
