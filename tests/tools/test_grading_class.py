@@ -686,7 +686,7 @@ def test_whether_a_submission_is_late_is_read_from_gradescopes_file(scratch):
 
 
 def test_points_for_speed_fall_from_1_2_times_the_time_of_the_rung_to_10_times():
-    assert [share_for(ratio) for ratio in (0.5, 1.0, 1.2, 10.0, 50.0)] == [1, 1, 1, 0, 0], "shares"
+    assert [share_for(ratio) for ratio in (0.5, 1.0, 1.2, 10.0, 15.0, 50.0)] == [1, 1, 1, 0, 0, 0], "shares"
     shares = [share_for(1.2 + step * 0.4) for step in range(22)]
     assert shares == sorted(shares, reverse=True), "shares fall"
     assert 0.4 < share_for(3.464) < 0.6, "half of the points in the middle"
