@@ -4,6 +4,7 @@
 # shellcheck disable=SC1091
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit # from a folder that may be gone
 
 . "$root/tools/setup.sh"
 line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }

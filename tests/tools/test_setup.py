@@ -353,7 +353,8 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
     shutil.copy(ROOT / "CMakeLists.txt", copy)
 
     def doctor(**environment):
-        return passed("bash", copy / "tools/doctor.sh", **environment).stdout
+        gone = 'mkdir "$1" && cd "$1" && rmdir "$1" && bash "$0"'  # from a folder that is
+        return passed("sh", "-c", gone, copy / "tools/doctor.sh", scratch / "gone", **environment).stdout
 
     # One that lies elsewhere, as its name and version in the environment and in the cache of the build.
     (folder / "CLI11Config.cmake").write_text("set(CLI11_FOUND TRUE)\n")
