@@ -182,7 +182,7 @@ def test_where_only_values_are_wrong_tests_of_races_and_speed_say_so_and_a_nul_b
     for old, new, tests, message in (
             ("k * a[i]", "a[i]", lambda one: one.check == "speed", "wrong: a kernel that gives wrong answers is not timed: see the other tests"),
             ("k * a[i]", "a[i]", hidden_races, "wrong: the tool found nothing, but values are wrong: see the other tests"),
-            ("i < n", "i <= n", hidden_races, "wrong\nHint: hint")):
+            ("i < n", "i <= n", hidden_races, "wrong: a work-item reads at line 6 outside of a\nHint: hint")):
         if tests is not hidden_races or HAS_OCLGRIND:
             [one] = results_of(saxpy, "many-blocks", (old, new), tests=tests)
             assert (one.outcome, report.shown_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, message), told([one])

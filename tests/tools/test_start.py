@@ -166,6 +166,7 @@ def test_right_values_without_the_idea_are_told_from_right(scratch, counted, num
     (7, TREE, "    for (int s = 1; s < 8; s *= 2) { BARRIER if (me % (2 * s) == 0) x[me] += x[me + s]; }\n"),
     (7, TREE, "    for (int s = 4; s; s /= 2) { BARRIER int other = x[me ^ s]; BARRIER x[me] += other; }\n    BARRIER\n"),
     (7, TREE, "    int mine = x[me];\n    for (int s = 4; s; s /= 2) { BARRIER if (me < s) x[me] = mine += x[me + s]; }\n"),
+    (8, "        b[i] = 2 * a[i];", "        b[i] = a[i]; b[i] *= 2;"),
     (8, "        b[i] = 2 * a[i];", "        if (k == 0) vstore4(2 * vload4(me, a), me, b); (void)i;")])
 def test_an_unusual_answer_with_the_idea_is_right(scratch, counted, number, old, new):
     change(scratch, number, spelled(old, IN_OPENCL), spelled(new, IN_OPENCL))

@@ -64,5 +64,5 @@ def three_steps(case, launch, group, steps, cells, who):
 
 def whole_sectors(case, launch, group, steps, cells, who):
     moved = sum(site["sectors"] for site in launch["sites"])
-    least = sum(4 * len(one) // 32 for one in case.arguments.values())
+    least = sum(site["bytes"] for site in launch["sites"] if site["space"] != "local") // 32
     return f"the values are right, but {moved} sectors are moved where {least} would do" if moved > least else ""
