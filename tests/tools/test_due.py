@@ -35,7 +35,7 @@ FILES = {
     "tests/labs/01_one/CMakeLists.txt": "add_lab_test(test_one LABELS one SOURCES test_one.cpp)\n",
     "tests/labs/01_one/test_one.cpp": '#include "one.hpp"\nint check();\n',
     "tests/labs/01_one/test_program.cpp": "int program();\n",
-    "tests/mistakes/plant.py": (ROOT / "tests/mistakes/plant.py").read_text(encoding="utf-8"),
+    **{name: (ROOT / name).read_text(encoding="utf-8") for name in ("tests/mistakes/plant.py", "tests/mistakes/order.py")},
     "tests/mistakes/01_one.toml": '["cuda/01_a.cu".nothing]\ntext = "1"\nby = "2"\nstudent = "says two"\n',
 }
 
