@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import sys
+import types
 
 import pytest
 from conftest import ROOT, passed, refused, run
@@ -437,3 +438,15 @@ def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch):
             assert printed.startswith("Step 1 of ") and moved.startswith("Step 2 of "), (printed, moved)
             assert chromium.run("document.querySelectorAll('#memory span').length") > 32
             assert chromium.run("document.querySelectorAll('tr.now').length") == 1
+
+
+def test_the_summary_has_bytes_in_sectors_passes_and_barriers_of_a_group():
+    sums = {"launches": 1, "groups": 2, "warps": 4, "barriers": 6, "global_sectors": 8, "global_bytes": 128, "local_passes": 3,
+            "local_min_passes": 2, "branches": 5, "splits": 1, "idle": 7, "items": 100, "global_requests": 3, "local_requests": 1,
+            "global_lanes": 64, "local_lanes": 32}
+    one = types.SimpleNamespace(sums=sums, words={"group": "group", "item": "item", "local": "local"}, lines=[], variant="a")
+    assert report.summary(one) == [
+        "1 launch, 2 groups, 4 warps; barriers per group: 3",
+        "global memory: 256 bytes moved in sectors for 128 bytes that were asked for (2.00 times)",
+        "local memory: 3 passes where 2 would do", "branches that split a warp: 1 of 5", "items that access no memory: 7 of 100"]
+    assert report.ladder_row(one) == ["a", "3", "256", "2.00", "3", "1.50", "24.00", "1", "3.00"]
