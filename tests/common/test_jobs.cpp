@@ -75,8 +75,8 @@ TEST_CASE("jobs pair every chosen variant with every chosen device") {
 
 TEST_CASE("what runs on a GPU comes first, in the order of the table, unless the user names variants") {
     const auto on = [](Backend backend, int index, bool is_cpu, bool emulated = false) {
-        return std::vector{
-            gpulab::Device{.backend = backend, .index = index, .platform = "", .is_cpu = is_cpu, .emulated = emulated}};
+        return std::vector{gpulab::Device{
+            .backend = backend, .index = index, .name = "", .platform = "", .is_cpu = is_cpu, .emulated = emulated}};
     };
     const std::vector<gpulab::Job<Run>> jobs = {{table[0], {cpu()}, ""},
                                                 {table[1], {cpu()}, ""},
