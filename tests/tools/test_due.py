@@ -140,6 +140,7 @@ if "--list-tests" in words:
     sys.exit()
 behaviour = dict(line.split("=") for line in pathlib.Path(__file__).with_name("behaviour").read_text().split())
 with pathlib.Path(__file__).with_name("turns").open("a") as turns: turns.write(os.environ.get("GPULAB_TEST_TURNS", "own") + "\\n")
+with pathlib.Path(__file__).with_name("gpus").open("a") as gpus: gpus.write(os.environ.get("CUDA_VISIBLE_DEVICES", "all") + " " + os.environ.get("TMPDIR", "own") + "\\n")
 out = next(word for word in words if word.startswith("xml::out=")).removeprefix("xml::out=")
 text, bad = "", False
 for name in words[0].split(","):
@@ -200,6 +201,13 @@ def test_what_is_due_runs_once_and_then_nothing_is_due(run, tree):
     assert run("", "--count")[1].startswith("0 checks have not run on a GPU")
     (tree / LAB / "cuda/02_b.cu").write_text('#include "own.cuh"\nvoid cuda_b(int) { own(); }\n')
     assert "CUDA test cases: cuda_b, test_one" in run("", "--list")[1]
+
+
+def test_each_gpu_has_programs_and_turns_of_its_own(run, tree):
+    (tree / "path/nvidia-smi").write_text("#!/bin/sh\necho GPU 0:; echo GPU 1:\n")
+    assert run()[0] == 0
+    used = {line.split()[0]: line.split()[1] for line in (tree / "build/bin/gpus").read_text().splitlines()}
+    assert used.keys() == {"0", "1"} and len(set(used.values())) == 2, used
 
 
 @pytest.mark.parametrize("behaviour, wrong, says", [
