@@ -334,7 +334,7 @@ class Build:
         arrays are the business of both."""
         if mistake.emulated and not mistake.cases:
             named = {tag: [name for name in self.names(self.program_for(mistake), tag) if set(judged.NAMES.findall(name)) & set(mistake.rungs)]
-                     for tag in ("[.sanitizer]", "[cuda]~[large]~[.]")}
+                     for tag in ("[.sanitizer]", "[cuda]~[large]~[program]~[.]")}
             tiny, usual = named.values()
             return [group for group in (tiny, [] if mistake.finder in SANITIZER else usual) if group]
         if mistake.cases:
@@ -687,7 +687,7 @@ class Judge:
             return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
 
         with self.testers:
-            ran = self.processes.run(command, folder, min(self.timeout, 30) if mistake.emulated else self.timeout, environment,
+            ran = self.processes.run(command, folder, min(self.timeout, 60) if mistake.emulated else self.timeout, environment,
                                      lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.place == "cuda")
         verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
