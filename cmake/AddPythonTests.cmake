@@ -4,7 +4,7 @@ include_guard(GLOBAL)
 # The Python that has most of what the tests use. The system's, with Debian's packages, may come second on the PATH.
 foreach(wanted "pytest, matplotlib" pytest sys)
     foreach(python python3 /usr/bin/python3)
-        execute_process(COMMAND ${python} -c "import ${wanted}" RESULT_VARIABLE absent ERROR_QUIET)
+        execute_process(COMMAND ${python} -c "import ${wanted}" WORKING_DIRECTORY ${CMAKE_BINARY_DIR} RESULT_VARIABLE absent ERROR_QUIET)
         if(absent EQUAL 0 AND NOT GPULAB_PYTHON)
             set(GPULAB_PYTHON ${python})
             set(GPULAB_PYTHON_HAS ${wanted})

@@ -352,7 +352,7 @@ def test_a_right_kernel_that_the_devices_compiler_breaks_keeps_its_points_and_a_
     monkeypatch.setattr(judging.Judge, "on_pocl", True)
     one, speed = results()
     assert (one.outcome, one.score, one.public) == (PASSED, one.points, judging.COMPILER), told([one])
-    assert speed.score > 0, told([speed])
+    assert speed.outcome == judging.NOT_GRADED, told([speed])  # its answer is wrong, too: it may have done something else
     assert one.message.startswith(f"{judging.COMPILER}. PoCL: n = 1: "), one.message
     for visible in (True, False):
         assert judging.COMPILER in report.shown_to_student({"visible": visible, "hint": "hint"}, one.as_dict())
