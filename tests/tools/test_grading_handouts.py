@@ -233,7 +233,7 @@ TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml
 @pytest.mark.parametrize(("file", "old", "new", "told_of"), [
     (TOML, 'kind = "write"', 'kind = "right"', "kind"),
     (TOML, "points = 1", "points = 0", "points"),
-    (TOML, "visible = true", "", "see"),
+    (TOML, "visible = true", "", "the first test of 'many-blocks' is hidden"),
     (TOML, 'check = "speed"', 'check = "sped"', "sped"),
     (TOML, "[[exercise]]", "[[exercise", "line"),
     (TOML, 'name = "distances"', 'name = "many-blocks"', "twice"),

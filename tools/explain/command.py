@@ -1,6 +1,7 @@
 """What the commands of this folder share: arguments, files and refusals. Bad input is one line on stderr and exit code 2."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -35,7 +36,8 @@ def write(path, text):
         new.write_text(text, encoding="utf-8", newline="")
         os.replace(new, target)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there may be none
+            new.unlink()
         raise Refusal(f"cannot write {path}: {error.strerror}") from None
 
 
