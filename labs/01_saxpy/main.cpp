@@ -26,7 +26,7 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     const gpulab::Work work = saxpy::work(n); // 12 bytes and 2 operations for each element
     const saxpy::MemoryNeed need = saxpy::memory_need(n);
     gpulab::check_memory(options, need.device, need.host);
-    const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
+    const auto jobs = gpulab::gpus_first(gpulab::jobs(saxpy::variants(), options), options); // which variant runs where
     gpulab::Report report(options, {{"n", n}});
 
     // The reference: one loop on the CPU. The speed-ups refer to its time.
@@ -34,8 +34,7 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     saxpy::Output reference = gpulab::zeros<float>(n), c = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(saxpy::variants(), "cpu_sequential", problem, reference));
 
-    for (const auto& job : gpulab::gpus_first(
-             jobs, options)) { // each fills c with NaN, runs its variant and compares c with the reference
+    for (const auto& job : jobs) { // each fills c with NaN, runs its variant and compares c with the reference
         report.doing(job.variant.name);
         report.add(gpulab::run(job, problem, c, options, [&] { return saxpy::compare(problem, reference, c); }), work);
     }

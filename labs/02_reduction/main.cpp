@@ -19,7 +19,7 @@ template <class Operation>
 int compute(const Options& options, const std::string& name, const Operation& op, const gpulab::Parameters& more = {}) {
     using T = typename Operation::Element;
     gpulab::check_memory(options, op.work().bytes, op.host_bytes());
-    const auto jobs = gpulab::jobs(op.variants(), options); // which variant runs where
+    const auto jobs = gpulab::gpus_first(gpulab::jobs(op.variants(), options), options); // which variant runs where
     gpulab::Parameters parameters = {{"op", name}, {"type", name_of_type<T>()}, {"n", op.n}};
     parameters.insert(parameters.end(), more.begin(), more.end());
     gpulab::Report report(options, parameters);
@@ -33,8 +33,7 @@ int compute(const Options& options, const std::string& name, const Operation& op
     auto out = op.room();
     report.sequential(gpulab::sequential(op.variants(), op.sequential, problem, out));
 
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and checks the result
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and checks the result
         report.doing(job.variant.name);
         const double allowed = op.allowed(job.variant.backend);
         gpulab::Result r =

@@ -10,7 +10,7 @@
 
 /// Every chosen variant with elements of type T.
 template <class T> int multiply(const gpulab::Options& options, std::size_t m, std::size_t k, std::size_t n) {
-    auto jobs = gpulab::jobs(matmul::variants<T>(), options); // which variant runs where
+    auto jobs = gpulab::gpus_first(gpulab::jobs(matmul::variants<T>(), options), options); // which variant runs where
     const auto elements = static_cast<double>(m) * static_cast<double>(k) +
                           static_cast<double>(k) * static_cast<double>(n) +
                           static_cast<double>(m) * static_cast<double>(n);
@@ -30,8 +30,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
         c.resize(problem.size());
     }
 
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons c, runs its variant and judges what that leaves in c
+    for (const auto& job : jobs) { // each poisons c, runs its variant and judges what that leaves in c
         report.doing(job.variant.name);
         const double input_error = matmul::input_error(job.variant.name);
         report.add(

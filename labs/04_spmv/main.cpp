@@ -17,7 +17,8 @@ template <class T> int run(const gpulab::Options& options, const spmv::Choice& c
 
     const spmv::MemoryNeed need = spmv::memory_need<T>(spmv::size_of(choice));
     gpulab::check_memory(options, need.device, need.host, choice.name()); // before anything is allocated
-    const auto jobs = gpulab::jobs(spmv::variants<T>(), options);         // which variant runs where
+    const auto jobs =
+        gpulab::gpus_first(gpulab::jobs(spmv::variants<T>(), options), options); // which variant runs where
     double made_ms = 0;
     const spmv::Problem<T> problem = spmv::problem_of<T>(options, choice, made_ms);
     gpulab::OutputFile file_of_y = gpulab::output_file(choice.y);
@@ -43,9 +44,8 @@ template <class T> int run(const gpulab::Options& options, const spmv::Choice& c
     report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
     spmv::add_format_column(report, bytes);
-    std::string writer, small_y; // of the first variant that is right
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons y, runs its variant and compares y with the reference
+    std::string writer, small_y;   // of the first variant that is right
+    for (const auto& job : jobs) { // each poisons y, runs its variant and compares y with the reference
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, y, options, [&] { return spmv::compare(reference, y); });
         spmv::add_format(r, bytes);

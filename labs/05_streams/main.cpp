@@ -39,7 +39,8 @@ int main(int argc, char** argv) try {
     gpulab::OutputFile png = streams::png_for(problem, choice.output), chrome = gpulab::output_file(choice.trace);
     gpulab::Parameters parameters = streams::parameters(problem);
     parameters.push_back({"image", choice.input.empty() ? "generated" : choice.input});
-    const auto jobs = gpulab::jobs(streams::variants(), options); // which variant runs where
+    const auto jobs =
+        gpulab::gpus_first(gpulab::jobs(streams::variants(), options), options); // which variant runs where
     gpulab::Report report(options, parameters);
     const streams::Output reference = streams::reference_output(problem);
     streams::Output out = reference;
@@ -48,8 +49,7 @@ int main(int argc, char** argv) try {
     notes.say_links();
 
     std::vector<gpulab::Result> results;
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and judges what that leaves there
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return streams::compare(reference, out); });
         notes.add(job, r);

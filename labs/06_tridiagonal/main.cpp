@@ -19,7 +19,8 @@ template <class T> int run(const gpulab::Options& options, const tridiagonal::Ch
 
     const bool from_file = options.given("--input");
     const tridiagonal::Announced file = tridiagonal::check_memory<T>(options, choice);
-    const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options); // which variant runs where
+    const auto jobs =
+        gpulab::gpus_first(gpulab::jobs(tridiagonal::variants<T>(), options), options); // which variant runs where
     tridiagonal::Problem<T> problem = tridiagonal::problem_of<T>(options, choice);
     gpulab::OutputFile solution = gpulab::output_file(choice.output);
     gpulab::Report report(options, {{"matrix", from_file ? choice.input : choice.matrix},
@@ -35,9 +36,8 @@ template <class T> int run(const gpulab::Options& options, const tridiagonal::Ch
     tridiagonal::Output<T> out(problem.n, problem.systems);
     report.sequential(gpulab::sequential(tridiagonal::variants<T>(), "cpu_thomas", problem, out));
 
-    std::string solver; // the first variant that passes
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons the output, runs its variant and checks the result
+    std::string solver;            // the first variant that passes
+    for (const auto& job : jobs) { // each poisons the output, runs its variant and checks the result
         report.doing(job.variant.name);
         const auto judge = [&] {
             return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)

@@ -17,7 +17,8 @@ using gpulab::Options;
 /// P A = L U of one matrix, or of many small ones (--op batch), with every chosen variant.
 int factorise(const Options& options, const lu::Choice& choice) {
     const bool batch = choice.op == "batch";
-    auto jobs = gpulab::jobs(batch ? lu::batch_variants() : lu::variants(), options); // which variant runs where
+    auto jobs = gpulab::gpus_first(gpulab::jobs(batch ? lu::batch_variants() : lu::variants(), options),
+                                   options); // which variant runs where
     const double n = lu::rows_of(choice), bytes = 8 * n * n * (batch ? static_cast<double>(choice.matrices) : 1);
     gpulab::check_memory(options, 2 * bytes, 3 * bytes, choice.files.matrix);
     const lu::Problem problem =
@@ -30,8 +31,7 @@ int factorise(const Options& options, const lu::Choice& choice) {
     report.sequential(lu::sequential(problem));
 
     lu::Factors f(problem.n, problem.count);
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons f, runs its variant and checks the factors in f
+    for (const auto& job : jobs) { // each poisons f, runs its variant and checks the factors in f
         report.doing(job.variant.name);
         const bool pivots = batch || lu::pivots(job.variant.name);
         report.add(gpulab::run(job, problem, f, options, [&] { return lu::compare(problem, f, pivots); }),
@@ -42,7 +42,7 @@ int factorise(const Options& options, const lu::Choice& choice) {
 
 /// A X = B with every chosen variant, from the same factors.
 int solve(const Options& options, const lu::Choice& choice) {
-    const auto jobs = gpulab::jobs(lu::solve_variants(), options);
+    const auto jobs = gpulab::gpus_first(gpulab::jobs(lu::solve_variants(), options), options);
     const double n = lu::rows_of(choice), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
     gpulab::check_memory(options, 2 * bytes, 4 * bytes, choice.files.matrix);
     const lu::Problem matrix = lu::problem_of(options, choice);
@@ -50,7 +50,7 @@ int solve(const Options& options, const lu::Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
     report.sequential(gpulab::sequential(lu::solve_variants(), "cpu_solve_rows", problem, x));
-    for (const auto& job : gpulab::gpus_first(jobs, options)) {
+    for (const auto& job : jobs) {
         report.doing(job.variant.name);
         const bool refines = lu::refines(job.variant.name);
         report.add(gpulab::run(job, problem, x, options, [&] { return lu::compare(problem, x, refines); }),

@@ -19,7 +19,7 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
     // Opened now, so that an unwritable file is refused before anything is measured.
     gpulab::OutputFile field = gpulab::output_file(files.field), probes = gpulab::output_file(files.probes);
     const double cell_steps = scene.cells() * static_cast<double>(scene.steps);
-    const auto jobs = fdtd::jobs<T>(options, cell_steps); // which variant runs where
+    const auto jobs = gpulab::gpus_first(fdtd::jobs<T>(options, cell_steps), options); // which variant runs where
     const fdtd::MemoryNeed need = fdtd::memory_need(scene, sizeof(T), files.bytes(scene, sizeof(T)));
     gpulab::check_memory(options, need.device, need.host, files.scene);
     gpulab::Report report(options, {{"scene", files.scene},
@@ -36,8 +36,7 @@ int compute(const gpulab::Options& options, const fdtd::Scene& scene, const fdtd
 
     fdtd::Output<T> out = fdtd::make_output(problem);
     fdtd::Shown<T> shown;
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons `out`, runs its variant and judges what that leaves there
+    for (const auto& job : jobs) { // each poisons `out`, runs its variant and judges what that leaves there
         report.doing(job.variant.name);
         gpulab::Result r = gpulab::run(job, problem, out, options, [&] { return judge(job, out); });
         if (r.status == gpulab::Result::Status::passed && r.kernel.median > 0) // the CUDA emulator has no times

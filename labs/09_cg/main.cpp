@@ -17,7 +17,7 @@ namespace {
 /// Solves the system with every chosen variant, and measures them.
 template <class T> int compute(const gpulab::Options& options, const cg::Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
-    const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
+    const auto jobs = gpulab::gpus_first(cg::jobs<T>(options, c.settings.parts), options); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
     cg::Files files("cg", c);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
@@ -38,8 +38,7 @@ template <class T> int compute(const gpulab::Options& options, const cg::Choice&
     const cg::Reference reference = cg::make_reference(problem);
 
     const gpulab::Work work = cg::work(problem, out.iterations());
-    for (const auto& job :
-         gpulab::gpus_first(jobs, options)) { // each poisons the output, runs its variant and judges what that leaves
+    for (const auto& job : jobs) { // each poisons the output, runs its variant and judges what that leaves
         report.doing(job.variant.name);
         gpulab::Result r =
             gpulab::run(job, problem, out, options, [&] { return cg::compare(problem, reference, out); });
