@@ -63,7 +63,7 @@ auto does(double bytes, double flops) {
 
 /// What is wrong with the figures of a study that follow from a time, or with its reference, or "".
 std::string figures_fault(const Json& run) {
-    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks"},
+    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks on one thread"},
                                                            {"divergence", "cpu_divergence"},
                                                            {"memories", "cpu_look_up"},
                                                            {"alignment", "cpu_distances"}};
