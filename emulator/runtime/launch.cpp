@@ -60,7 +60,7 @@ void run_kernel(const KernelAction& action, Device& device) {
     launch.cooperative = action.cooperative;
     launch.grid_id = ++launches;
     launch.seed = options().order;
-    launch.host_threads = static_cast<unsigned>(options().threads);
+    launch.host_threads = static_cast<unsigned>(options().threads ? options().threads : options().order ? 1 : 0);
     launch.multiprocessors = static_cast<unsigned>(device.properties.multiProcessorCount);
     const int blocks =
         blocks_per_multiprocessor(*action.function, device, static_cast<unsigned>(action.block.count()), action.shared);

@@ -234,13 +234,14 @@ def test_a_verdict_by_the_clock_is_tried_again_and_not_kept_and_a_slow_machine_d
     monkeypatch.setattr(judging.Judge, "can_simulate", lambda *_: False)
     monkeypatch.setattr(judging, "plugin", lambda *_: None)
     kernel = PUZZLES[0].read_text()
-    waits = program(scratch, f'echo x >>{scratch}/tries\nsleep 2\nfor answers; do :; done\n'
+    waits = program(scratch, f'echo x >>{scratch}/tries\nsleep 2\n[ -e {scratch}/hangs ] && exec sleep 600\nfor answers; do :; done\n'
                              'echo \'{"buffers": [[11, 48], [22, 96]]}\' >"$answers"\n')
     monkeypatch.setitem(judging.CASES, 1, [judging.CASES[1][0].__class__([2], [2], {"a": [11, 48], "b": [None] * 2}, {"b": [22, 96]})])
     judge_it = lambda: judging.Judge(ROOT, waits).judge({"file": PUZZLES[0].name}, kernel, "")
     assert judge_it().state == judging.RIGHT
     (scratch / "tries").unlink()
-    monkeypatch.setattr(judging, "PATIENCE", 0.5)
+    (scratch / "hangs").touch()
+    monkeypatch.setattr(judging, "PATIENCE", 5)
     assert judge_it().state == judging.NO_VERDICT and (scratch / "tries").read_text() == "x\nx\n"
 
 
@@ -317,7 +318,7 @@ class Terminal:
     def type(self, line):
         os.write(self.mine, line.encode())
 
-    def wait_for(self, words, seconds=60):
+    def wait_for(self, words, seconds=600):
         """Reads until these words have come, and forgets what came up to them."""
         end = time.monotonic() + seconds
         while words not in self.text:
@@ -329,7 +330,7 @@ class Terminal:
 
     def ended(self):
         """Its exit code. The terminal is as it was."""
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=600)
         assert termios.tcgetattr(self.other) == self.before
         os.close(self.mine), os.close(self.other)
         return code
