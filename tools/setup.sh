@@ -87,6 +87,8 @@ to_grade="python3=python3 bubblewrap=bwrap"
 to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
+to_compare="libtbb-dev=/usr/include/tbb/tbb.h python3-numba=/usr/lib/python3/dist-packages/numba
+    python3-pyopencl=/usr/lib/python3/dist-packages/pyopencl" # SAXPY in other languages, of a lesson
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
 to_look="chromium=chromium python3-pip=/usr/lib/python3/dist-packages/pip" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
