@@ -1,6 +1,6 @@
 // Two threads of one warp: the first waits in a loop for what the second stores.
-// Up to compute capability 6.x it may never end: the warp stays in the loop's branch, and the second thread waits behind
-// it. From 7.0 on each thread has a program counter of its own, and goes on.
+// Up to compute capability 6.x it may never end: the warp stays in the loop's branch, and the second thread waits
+// behind it. From 7.0 on each thread has a program counter of its own, and goes on.
 //
 //     nvcc meet.cu -o meet
 //     ./meet
@@ -8,7 +8,8 @@
 
 __global__ void meet(volatile int* flag, int* seen) {
     if (threadIdx.x == 0) {
-        while (*flag == 0) {}
+        while (*flag == 0) {
+        }
         *seen = *flag;
     } else if (threadIdx.x == 1) {
         *flag = 7;

@@ -1,4 +1,5 @@
-// SAXPY by an algorithm of the C++ library: c[i] = k a[i] + b[i]. The policy allows any order, on threads and in vectors.
+// SAXPY by an algorithm of the C++ library: c[i] = k a[i] + b[i]. The policy allows any order, on threads and in
+// vectors.
 //
 //     g++ -std=c++17 -O2 saxpy_std.cpp -ltbb -o saxpy_std     # the threads of this machine
 //     nvc++ -stdpar=gpu saxpy_std.cpp -o saxpy_std            # a GPU; the system moves the memory
