@@ -362,6 +362,20 @@ TEST_CASE("neighbouring items of the study coalescing read elements `stride` apa
         for (std::size_t i = 0; i < 12; ++i) CHECK((c[i] == 3) == (i / stride == 2));
     }
 }
+TEST_CASE("opencl_raw marks every element before each run, where it has fewer NaNs than elements, too", "[opencl]") {
+    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    const gpulab::testing::ScratchFolder folder;
+    gpulab::OutputFile(folder.path("nan.cl"))
+        .write("kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) "
+               "{ if (get_global_id(0) < n) c[get_global_id(0)] = isnan(c[get_global_id(0)]); }");
+    const std::string plant = "labs/01_saxpy/opencl/01_raw.cl=" + folder.path("nan.cl");
+    const gpulab::testing::Environment set("GPULAB_TEST_PLANT", plant.c_str());
+    const std::size_t n = (std::size_t{1} << 22) + 5;
+    saxpy::Output c(n);
+    gpulab::Stopwatch twice(0, 2);
+    gpulab::run_of(saxpy::variants(), "opencl_raw")({1, saxpy::Output(n), saxpy::Output(n)}, c, twice);
+    CHECK(c == saxpy::Output(n, 1));
+}
 #endif
 
 namespace {
