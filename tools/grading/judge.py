@@ -1040,10 +1040,10 @@ def share_for(ratio: float) -> float:
 
 
 def drawn(value: Any, chance: random.Random) -> Any:
-    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40."""
+    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40; "{16-48:16}": 16, 32 or 48."""
     if not isinstance(value, str):
         return value
-    text = re.sub(r"\{(\d+)-(\d+)\}", lambda ends: str(chance.randint(int(ends[1]), int(ends[2]))), value)
+    text = re.sub(r"\{(\d+)-(\d+):?(\d*)\}", lambda ends: str(chance.randrange(int(ends[1]), int(ends[2]) + 1, int(ends[3] or 1))), value)
     return int(text) if text != value and text.isdigit() else text
 
 

@@ -44,7 +44,7 @@ std::string Worker::answer(std::string_view message) const {
         Reader in(message);
         std::string type;
         std::int32_t repeats = 1;
-        std::uint64_t group = 0;
+        std::uint32_t group = 0;
         in(type, repeats, group);
         group_override = group;
         if (devices(backend_).empty()) return refusal(Answer::no_device, why_no_devices(backend_));

@@ -14,7 +14,7 @@
 namespace reduction {
 
 /// Work-items in a group of every kernel here; the halving trees need a power of two.
-inline std::size_t local_size() { return gpulab::group_size(256); }
+inline unsigned local_size() { return gpulab::group_size(256); }
 
 /// A kernel of a program built for T.
 /// @throws Unsupported when the device cannot run it in work-groups of local_size()

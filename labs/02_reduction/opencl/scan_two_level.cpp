@@ -17,7 +17,7 @@
 namespace reduction {
 
 template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
-    const std::size_t tile = local_size() * 4;
+    const unsigned tile = local_size() * 4;
     const auto tiles_of = [tile](std::size_t n) { return std::size_t{gpulab::grid_size(n, tile)}; };
     const gpulab::ClBuffer<T> a(p.a);
     gpulab::ClBuffer<T> result(p.size());
