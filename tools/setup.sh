@@ -82,11 +82,14 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
 to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
-to_document="doxygen=doxygen pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments"
+to_document="doxygen=doxygen pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
+    python3-lunr=/usr/lib/python3/dist-packages/lunr libjs-lunr=/usr/share/javascript/lunr/lunr.min.js"
 to_grade="python3=python3 bubblewrap=bwrap"
 to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
+to_compare="libtbb-dev=/usr/include/tbb/tbb.h python3-numba=/usr/lib/python3/dist-packages/numba
+    python3-pyopencl=/usr/lib/python3/dist-packages/pyopencl" # SAXPY in other languages, of a lesson
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
 to_look="chromium=chromium python3-pip=/usr/lib/python3/dist-packages/pip" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 

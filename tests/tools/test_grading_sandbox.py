@@ -41,7 +41,7 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
         "the state of the orphan, and its threads"
     begin, user = time.monotonic(), users.user_of(0)
     users.end(process, 0)
-    assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s"
+    assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s"
     assert not Path(f"/proc/{orphan}").exists(), "it is gone"
     assert users.user_of(0) == user, "the user of the slot"
 
@@ -154,7 +154,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
         out, _ = process.communicate()
         begin = time.monotonic()
         users.end(process, 0)
-        assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}"
+        assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}"
         assert command == ["true"] or not shutil.which("setpriv") or b"NoNewPrivs:\t1" in out, \
             "it may get new privileges"
     user = users.user_of(0)
