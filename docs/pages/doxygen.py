@@ -35,7 +35,8 @@ class Doxygen:
         layout = self.run("-l", "-")
         (self.build / "layout.xml").write_text(layout.replace("<navindex>", '<navindex><tab type="user" url="../index.html" title="Labs and lessons"/>'),
                                                encoding="utf-8")
-        self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", USE_MDFILE_AS_MAINPAGE="", LAYOUT_FILE="build/layout.xml")
+        self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
+                 USE_MATHJAX="NO", LAYOUT_FILE="build/layout.xml")
         self.names, self.files = {}, {}  # {name in gpulab: address}, {path: address}
         for compound in ElementTree.parse(self.build / "api.tag").getroot():
             self.read(compound)
@@ -53,8 +54,9 @@ class Doxygen:
     @staticmethod
     def about(repository):
         """Comments for Doxygen: the main page, the page of each rung on that of its file, the rungs that use each header and class."""
-        out = ["mainpage All sources\n<a href='../index.html'>Labs and lessons</a> are the pages for reading. Here is all code: @ref gpulab "
-               "is what the labs share, by <a href='annotated.html'>class</a> and by <a href='files.html'>file</a>; each lab has a namespace."]
+        labs = "".join(f"\n- <a href='../lab_{lab.name}.html'>{lab.title}</a>: namespace {lab.name}" for lab in repository.labs)
+        out = ["mainpage All sources\n<a href='../index.html'>Labs and lessons</a> are the pages for reading. Here is all code, by "
+               f"<a href='annotated.html'>class</a> and by <a href='files.html'>file</a>. Namespace gpulab is what the labs share.\n{labs}"]
         for path, rung in repository.rung_of_file.items():
             out.append(f"file {path}\n@par Page of the rung\n<a href='../{rung.page}'>{rung.name}</a>")
         texts = {rung: "".join((repository.root / file).read_text(encoding="utf-8") for file in {rung.file, rung.kernel_file})
