@@ -183,7 +183,7 @@ def broken_links(folder, texts):
 def build(root, folder):
     repository = Repository(root)
     doxygen = Doxygen(repository)
-    faults = doxygen.without_words()
+    faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
     pages = read_all(repository)
     menu = menu_of(repository, pages)

@@ -81,11 +81,12 @@ class Doxygen:
                 anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
                 self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
-    def without_words(self):
+    def without_words(self, headers):
         """What has no comment in common/include although its name does not say it all."""
         told = self.run("-", INPUT="common/include", EXTRACT_ALL="NO", EXTRACT_ANON_NSPACES="NO", GENERATE_HTML="NO", GENERATE_TAGFILE="build/words.tag",
                         HAVE_DOT="NO", WARN_IF_UNDOCUMENTED="YES", WARN_AS_ERROR="NO")
-        return [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
+        faults = [f"{header}:1: it does not say '@file'" for header in headers if "/// @file" not in (self.root / header).read_text(encoding="utf-8")]
+        return faults + [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
 
     def move_to(self, folder):
         shutil.move(self.build / "api", folder / "api")
