@@ -165,7 +165,10 @@ def build(root, folder):
         return tuple((order[i][0], titles[order[i][0]]) if 0 <= i < len(order) else None for i in (at - 1, at + 1))
 
     for page in pages.values():
-        site.add(page.address, page.title, page.blocks, page.sections, around=around(page.address))
+        blocks, sections = page.blocks, page.sections
+        if files := repository.results(page.path):
+            blocks, sections = [*blocks, raw(files_of_results(repository, files))], [*sections, (2, "files", "Files and pictures")]
+        site.add(page.address, page.title, blocks, sections, around=around(page.address))
     for lab in repository.labs:
         address = f"lab_{lab.name}_rungs.html"
         site.add(address, titles[address], *rungs.ladder_page(lab), around=around(address))
@@ -190,6 +193,9 @@ def build(root, folder):
     (folder / "figures").mkdir(parents=True)
     for name, picture in repository.pictures.items():
         shutil.copy(picture, folder / "figures" / name)
+    for path in [path for page in pages for path in repository.results(page)]:
+        (folder / path.removeprefix("docs/")).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / path, folder / path.removeprefix("docs/"))
     for name in ("pages.css", "pages.js"):
         shutil.copy(HERE / name, folder / name)
     if font := search.installed("share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf"):
@@ -198,6 +204,16 @@ def build(root, folder):
             styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
     texts = site.write(folder)
     return faults + broken_links(folder, texts), len(texts)
+
+
+def files_of_results(repository, files):
+    """The section of a page of results that leads to its files and to the pictures that are drawn from them."""
+    recipes = repository.root / "docs/figures/results/list"
+    drawn = [line.split() for line in recipes.read_text(encoding="utf-8").splitlines()] if recipes.is_file() else []
+    rows = "".join(f'<tr><td><a href="{path.removeprefix("docs/")}">{path.rpartition("/")[2]}</a></td><td>'
+                   + ", ".join(f'<a href="figures/{words[0]}">{words[0]}</a>' for words in drawn if path in words) + "</td></tr>" for path in files)
+    return (f'<h2 id="files">Files and pictures</h2><div class="wide" tabindex="0" role="group" aria-label="Files and pictures"><table>'
+            f"<thead><tr><th>results</th><th>pictures</th></tr></thead><tbody>{rows}</tbody></table></div>")
 
 
 def pack(folder, file):

@@ -156,6 +156,13 @@ def test_no_link_picture_or_script_of_the_pages_is_broken(html, found):
     assert not pages.broken(html, found)
 
 
+def test_a_page_of_results_leads_to_its_files_and_pictures(html, found):
+    source = found["results_h200.html"].source
+    assert '<a href="results/h200/saxpy.json">saxpy.json</a></td><td><a href="figures/saxpy-ladder.svg">saxpy-ladder.svg</a>' in source
+    files = {file.name for file in (ROOT / "docs/results/h200").glob("*.json")}
+    assert {file.name for file in (html / "results/h200").iterdir()} == set(re.findall(r'href="results/h200/([^"]+)"', source)) == files
+
+
 def test_no_word_of_a_page_is_lost(found, repository):
     def words(text):
         return collections.Counter(re.findall(r"[^\W\d_]\w*", html_module.unescape(text).lower()))
