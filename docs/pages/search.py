@@ -11,7 +11,14 @@ from html import unescape
 from pathlib import Path
 
 PREFIXES = [*filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":")), "/usr"]
-SCRIPT = next((file for file in (Path(prefix) / "share/javascript/lunr/lunr.min.js" for prefix in PREFIXES) if file.is_file()), None)
+
+
+def installed(path):
+    """A file of a package, or nothing."""
+    return next((file for file in (Path(prefix) / path for prefix in PREFIXES) if file.is_file()), None)
+
+
+SCRIPT = installed("share/javascript/lunr/lunr.min.js")
 sys.path += [f"{prefix}/lib/python3/dist-packages" for prefix in PREFIXES]
 sys.modules.setdefault("nltk", None)  # lunr.py would import it for other languages, which takes a second
 try:
