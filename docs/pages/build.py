@@ -118,6 +118,7 @@ class Site:
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
+        index += ((address, "API", name, "", search.OF_API) for name, address in self.repository.api.items())
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
             search.write(folder, index)
@@ -148,6 +149,7 @@ def build(root, folder):
     doxygen = Doxygen(repository)
     faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
+    repository.api = {path.removeprefix("common/include/gpulab/"): doxygen.files[path] for path in repository.headers() if path in doxygen.files} | doxygen.names
     pages = read_all(repository)
     menu = menu_of(repository, pages)
     site, listings = Site(repository, menu), Listings(repository)
