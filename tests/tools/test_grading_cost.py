@@ -460,7 +460,7 @@ def test_formulas_have_numbers_names_signs_and_some_functions():
     for formula, found_value in (("n / 8 + groups", 19.5), ("-n // 8", -13), ("2 ** 3 % 5", 3), ("max(n, groups) - min(1, 2)", 99),
                                  ("ceil(n / 32) * log2(8)", 12), ("(1.5 + .5) * 3", 6)):
         assert cost.value(formula, sizes) == found_value, formula
-    assert cost.sizes_of({"op": "sum", "n": "{10-40}", "m": 7, "numbers": "whole"}) == {"n": 10, "m": 7}  # the least: it bounds all
+    assert cost.sizes_of({"op": "sum", "n": "{10-40}", "k": "{16-48:16}", "m": 7, "numbers": "whole"}) == {"n": 10, "k": 16, "m": 7}  # the least: it bounds all
     for formula in ("m + 1", "open('x')", "'n'", "n / 0", "log2(0)", "log2()", "n +", "", "(-8) ** 0.5", "1j", "1e999", "(" * 500):
         with pytest.raises(ValueError) as refused:
             cost.value(formula, sizes)
@@ -485,4 +485,7 @@ def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scra
     file.write_text(text.replace('check = "values"', "").replace('name = "one to eight numbers"\n',
                                                                'name = "one to eight numbers"\nbounds = { lanes = "1" }\n'))
     with pytest.raises(Fault, match="belong to the check 'cost'"):
+        load(scratch, "reduction")
+    file.write_text(text.replace('n = "{2048-6144}"', "n = 4096"))
+    with pytest.raises(Fault, match="'what a GPU is asked for' of 'tree' draws no size"):
         load(scratch, "reduction")

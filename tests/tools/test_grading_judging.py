@@ -102,12 +102,13 @@ def test_a_kernel_that_knows_the_size_of_its_group_is_wrong_in_a_visible_test(la
 
 def test_a_size_under_a_tool_is_chosen_by_chance_for_each_class(saxpy):
     part = saxpy.lab.exercises[0].parts["opencl"]
-    test = dataclasses.replace(saxpy.lab.exercises[0].tests[-3], cases=[{"op": "saxpy", "n": [9, "{10-40}"], "matrix": "random:{5-9}x{20-30}"}])
+    test = dataclasses.replace(saxpy.lab.exercises[0].tests[-3], cases=[{"op": "saxpy", "n": [9, "{10-40}"], "matrix": "random:{5-9}x{20-30}", "m": "{16-48:16}"}])
     found = set()
     for secret in range(20):
         saxpy.secret = str(secret).encode()
         one, other = judging.Run(saxpy, saxpy.lab.exercises[0], part, test, None, None, None, 0).cases()
         assert one["n"] == 9 and 10 <= other["n"] <= 40 and re.fullmatch("random:[5-9]x(2[0-9]|30)", other["matrix"])
+        assert other["m"] in (16, 32, 48)
         found.add(other["n"])
     assert len(found) > 5, found
 
