@@ -399,7 +399,8 @@ TEST_CASE("opencl_raw marks every element before each run, where it has fewer Na
     const std::size_t n = (std::size_t{1} << 22) + 5;
     saxpy::Output c(n);
     gpulab::Stopwatch twice(0, 2);
-    gpulab::run_of(saxpy::variants(), "opencl_raw")({1, saxpy::Output(n), saxpy::Output(n)}, c, twice);
+    const saxpy::Problem p{1, saxpy::Output(n), saxpy::Output(n)};
+    gpulab::testing::in_turn([&] { gpulab::run_of(saxpy::variants(), "opencl_raw")(p, c, twice); });
     CHECK(std::ranges::count(c, 1.0f) == static_cast<std::ptrdiff_t>(n)); // Catch2 would print all of them
 }
 #endif
