@@ -355,7 +355,7 @@ cuda_release=13.2.2
 cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver,nvjitlink
 
 # Installs it into $root/.cuda, in the folders that NVIDIA's own installer makes. pip's settings say where from. Where driver or GPU
-# need CUDA 12, of which PyPI has no compiler: the system's package.
+# need CUDA 12, of which PyPI has ptxas and libnvvm but no nvcc: the system's package.
 install_cuda() {
     local library version newest new=$root/.cuda.new
     newest=$(ask nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep '^[0-9]' | sort -V | tail -n 1) || true
@@ -363,7 +363,7 @@ install_cuda() {
     if [[ $(ask nvidia-smi 2>/dev/null) == *CUDA*"Version: 12."* ]] || { [[ $newest ]] && ! at_least 7.5 "$newest"; }; then
         version=$(apt-cache madison nvidia-cuda-toolkit 2>/dev/null | awk '{ print $3; exit }') || true
         if ! at_least "$(needed CUDA)" "$version" || at_least 13.0 "$version"; then
-            die "--cuda: driver or GPU need CUDA 12.4 to 12.9, which neither pip nor apt has here: developer.nvidia.com/cuda-toolkit-archive"
+            die "--cuda: driver or GPU need CUDA 12.4 to 12.9, which neither pip nor apt has here (Debian 13 has 12.4 with contrib and non-free in its sources): developer.nvidia.com/cuda-toolkit-archive"
         fi
         provide "nvidia-cuda-toolkit=/usr/bin/nvcc"
         return

@@ -171,6 +171,8 @@ std::string why_not_writable(const std::string& folder, std::size_t bytes) {
     return why;
 }
 
+int detail::first_stdout = -1;
+
 void detail::ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
 
 void detail::flush_so_far() {
@@ -189,7 +191,7 @@ bool names_stdout(const std::string& path) {
 
 void keep_stdout_for_results() {
     detail::flush_so_far();
-    const int real = dup(fileno(stdout));
+    const int real = detail::first_stdout = dup(fileno(stdout));
     if (real < 0 || dup2(fileno(stderr), fileno(stdout)) < 0 || !(kept_stdout = fdopen(real, "wb")))
         throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));
 }

@@ -69,6 +69,7 @@ void start_again(Ending& how) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     [[maybe_unused]] const auto written = write(STDERR_FILENO, how.line, std::char_traits<char>::length(how.line));
+    if (first_stdout >= 0) dup2(first_stdout, STDOUT_FILENO);
     environment.front() = how.setting;
     execve("/proc/self/exe", arguments, environment.data());
 }
@@ -133,6 +134,7 @@ void opencl_works(const std::string& platform, const std::string& what) {
 }
 
 std::string fault_in_a_child(const std::function<void()>& search) {
+    const auto before = std::signal(SIGCHLD, SIG_DFL); // ignored, it would leave nothing to wait for
     const pid_t child = fork();
     if (child == 0)
         [&]() noexcept {
@@ -144,7 +146,9 @@ std::string fault_in_a_child(const std::function<void()>& search) {
             _exit(0);
         }();
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child || status == 0) return "";
+    if (child > 0) waitpid(child, &status, 0);
+    std::signal(SIGCHLD, before);
+    if (status == 0) return "";
     return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? "does not answer" : "ended the program";
 }
 

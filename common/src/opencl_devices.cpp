@@ -170,10 +170,9 @@ public:
         for (const auto& entry : fs::directory_iterator(vendors, failed))
             if (entry.path().extension() == ".icd") files.insert(entry.path());
         if (files.empty()) return;
-        const fs::path folder =
-            fs::temp_directory_path(failed) / fmt::format("gpulab-opencl-{}", static_cast<long>(getpid()));
-        if (!fs::create_directory(folder, failed)) return;
-        folder_ = folder;
+        folder_ = fs::temp_directory_path(failed) / fmt::format("gpulab-opencl-{}", static_cast<long>(getpid()));
+        fs::remove_all(folder_, failed); // of the start before, which has the same number
+        if (detail::given_up(unknown_platform) || !fs::create_directory(folder_, failed)) return;
         setenv("OCL_ICD_VENDORS", (folder_ / "").c_str(), 1);
         if (!detail::fault_in_a_child(named_platforms).empty()) return; // it is none of the files
         for (const fs::path& file : files) {
@@ -185,8 +184,11 @@ public:
             fs::remove(copy, failed);
             const std::string what = fault + " in " + detail::searching;
             detail::remember({file, what});
-            fmt::print(stderr, "OpenCL: the library of {} {} and is left out: install it anew, or remove the file.\n",
-                       file.string(), what);
+            std::fputs(
+                fmt::format("OpenCL: the library of {} {} and is left out: install it anew, or remove the file.\n",
+                            file.string(), what)
+                    .c_str(),
+                stderr);
         }
     }
     ~WorkingVendors() {

@@ -245,6 +245,7 @@ TEST_CASE("a vendor's library that fails while it is loaded costs its own device
     CHECK(both.err.starts_with(odd == "load: wait" ? "OpenCL: an OpenCL library does not answer" : line));
     CHECK(count_of(json.json(), "cpu", "passed") == 3);
     CHECK(count_of(json.json(), "opencl", "passed") == 4 * gpulab::devices(Backend::opencl).size());
+    CHECK(Json::parse(program("--n 1000 --repeat 1 --json -").out) != Json()); // on the stdout of the first start
 }
 #endif
 #endif
