@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds the pages: build.py FOLDER [--zip FILE]
 
-Pages are made of the Markdown files, the rungs and sources of the labs, and the comments in common/, which Doxygen reads. They need
+Pages are made of the Markdown files, and of the rungs and sources of the labs; those of all code, below api/, by Doxygen. They need
 no server: `index.html` can be opened as a file. --zip also packs them into one file. Exit code 1, with a line for each fault: a link
-that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
+that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments; the search, lunr.
 """
 
 import pathlib
@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from html import escape
 from string import Template
@@ -24,7 +23,7 @@ try:
 except ImportError:
     sys.exit("the pages need Python's pygments (Debian's package python3-pygments)")
 
-from api import Api, run_doxygen  # noqa: E402
+from doxygen import Doxygen  # noqa: E402
 from listings import Listings  # noqa: E402
 from prose import Fault, read_all, raw, write_all  # noqa: E402
 from repository import Repository  # noqa: E402
@@ -58,7 +57,7 @@ def menu_of(repository, pages):
         ("Sources", [*entry("docs/formulas.md"), *entry("docs/concordance.md"), *entry("docs/texts-faults.md"),
                      *entry("docs/word-list.md")]),
         ("Instructors", [*entry("docs/course.md"), *entry("docs/exercises.md"), *entry("docs/grading.md")]),
-        ("API", [("api.html", "Headers of common/"), *entry("CONTRIBUTING.md"), *entry("tools/README.md")]),
+        ("Code", [("api/index.html", "All sources (Doxygen)"), *entry("CONTRIBUTING.md"), *entry("tools/README.md")]),
     ]
 
 
@@ -121,7 +120,7 @@ class Site:
             index += search.sections_of(address, title, body, sections)
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
-            search.write(folder, index)
+            search.write(folder, [*index, *search.sections_of_names(folder, self.repository.api_names)])
         return texts
 
 
@@ -135,6 +134,8 @@ def broken_links(folder, texts):
                 continue
             page, _, anchor = target.partition("#")
             page = page or address
+            if page.startswith("api/") and page not in anchors and (folder / page).is_file():
+                anchors[page] = set(re.findall(r'\bid="([^"]+)"', (folder / page).read_text(encoding="utf-8")))
             if page not in anchors and not (folder / page).is_file():
                 faults.append(f"{address}: there is no {target}")
             elif anchor and anchor not in anchors[page]:
@@ -144,19 +145,18 @@ def broken_links(folder, texts):
 
 def build(root, folder):
     repository = Repository(root)
-    with tempfile.TemporaryDirectory() as scratch:
-        api = Api(repository, run_doxygen(repository, pathlib.Path(scratch)))
-    faults = api.without_words()
-    repository.api_names = api.api_names
+    doxygen = Doxygen(repository)
+    faults = doxygen.without_words(repository.headers())
+    repository.api_names, repository.api_files = doxygen.names, doxygen.files
     pages = read_all(repository)
     menu = menu_of(repository, pages)
     site, listings = Site(repository, menu), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
-    order = list(flat(menu))
+    order = [one for one in flat(menu) if "/" not in one[0]]
     places = {address: number for number, (address, _) in enumerate(order)}
     titles = {page.address: page.title for page in pages.values()}
-    titles.update({f"lab_{lab.name}_rungs.html": f"{lab.title}: rungs" for lab in repository.labs}, **{"api.html": "API of common/"})
+    titles.update({f"lab_{lab.name}_rungs.html": f"{lab.title}: rungs" for lab in repository.labs})
 
     def around(address):
         at = places.get(address)
@@ -179,12 +179,6 @@ def build(root, folder):
     for path in repository.sources():
         lab = repository.lab_of(path)
         site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), f"lab_{lab.name}_rungs.html" if lab else "lessons.html")
-    headers = "".join(f'<li><a href="{repository.pages[path]}">{path.removeprefix("common/include/")}</a>: {escape(api.brief(path))}</li>'
-                      for path in repository.headers())
-    site.add("api.html", "API of common/", [raw(f"<p>What the labs share, header by header.</p><ul>{headers}</ul>")], around=around("api.html"))
-    for path in repository.headers():
-        html_text, sections = api.page(path)
-        site.add(repository.pages[path], path.removeprefix("common/include/"), [raw(html_text)], sections, "api.html")
     site.add("search.html", "Search", [raw(f'<p id="search-count" role="status">{search.MISSING or "Type words into the search field."}</p>'
                                            '<noscript><p>The search needs JavaScript.</p></noscript><ol id="search-results"></ol>'
                                            + ('' if search.MISSING else '<script src="lunr.min.js"></script><script src="search-index.js"></script>'))])
@@ -202,6 +196,7 @@ def build(root, folder):
         shutil.copy(font, folder / "math.ttf")
         with (folder / "pages.css").open("a", encoding="utf-8") as styles:
             styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
+    doxygen.move_to(folder)
     texts = site.write(folder)
     return faults + broken_links(folder, texts), len(texts)
 

@@ -96,6 +96,7 @@ class Lab:
 class Repository:
     def __init__(self, root):
         self.root = Path(root).resolve()
+        self.api_names, self.api_files = {}, {}  # where Doxygen puts a name, a file: addresses
         self.labs = [lab for folder in sorted((self.root / "labs").glob("[0-9][0-9]_*"))
                      if folder.is_dir() and (lab := Lab(self.root, folder)).title]
         self.rungs = [rung for lab in self.labs for rung in lab.rungs]
@@ -153,7 +154,7 @@ class Repository:
         """{path below the root: name of its page}"""
         pages = {path: prose_page(path) for path in self.prose()}
         pages.update({path: source_page(path) for path in self.sources()})
-        pages.update({path: api_page(path) for path in self.headers()})
+        pages.update({path: self.api_files[path] for path in self.headers() if path in self.api_files})
         pages.update({path: rung.page for path, rung in self.rung_of_file.items()})
         return pages
 
@@ -171,8 +172,3 @@ def prose_page(path):
 def source_page(path):
     name = re.sub(r"^labs/\d+_|^docs/", "", path)
     return "file_" + re.sub(r"[^A-Za-z0-9.]+", "_", name) + ".html"
-
-
-def api_page(path):
-    name = path.removeprefix("common/include/gpulab/").removesuffix(".hpp")
-    return "api_" + re.sub(r"[^a-z0-9]+", "_", name) + ".html"

@@ -116,6 +116,11 @@ class Rungs:
                 if b not in self.counterparts[a]:
                     self.counterparts[a].append(b)
 
+    def in_doxygen(self, path):
+        """A file's name, which leads to Doxygen's page of it."""
+        name, address = f'<code>{path.removeprefix("labs/")}</code>', self.repository.api_files.get(path)
+        return f'<a href="{address}">{name}</a>' if address else name
+
     def comment_of(self, rung):
         return opening((self.repository.root / rung.file).read_text(encoding="utf-8"))[0]
 
@@ -195,7 +200,7 @@ class Rungs:
         summary = "" if rung.summary.lower() in comment.replace("\n", " ").lower() else rung.summary[:1].upper() + rung.summary[1:] + "."
         summary = f'<p class="lead">{inline(self.repository, lab, summary)}</p>' if summary else ""
         blocks.append(raw(f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · '
-                          f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · <code>{path.removeprefix("labs/")}</code></p>'
+                          f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · {self.in_doxygen(path)}</p>'
                           f"{others}{summary}"))
         section("what-changed", "What changed, and what limits it")
         blocks.append(raw(comment_html(self.repository, lab, comment, self.words if rung.back_end != "cpu" else ())))
@@ -262,7 +267,7 @@ class Rungs:
         users = sorted({rung.page: rung for rung in rungs if path in self.includes(rung)}.values(), key=lambda one: one.name)
         used = f"<p>Included by {', '.join(map(link_to, users))}.</p>" if users else ""
         home = f'<a href="lab_{lab.name}.html">{escape(lab.title)}</a>' if lab else '<a href="lessons.html">Lessons</a>'
-        about = f'<p class="about">{home} · <code>{path.removeprefix("labs/")}</code></p>'
+        about = f'<p class="about">{home} · {self.in_doxygen(path)}</p>'
         return [raw(about + comment_html(self.repository, lab, comment) + used + self.listings.file(path))], []
 
     def includes(self, rung):

@@ -5,11 +5,12 @@ import json
 import pathlib
 import re
 import urllib.parse
+from xml.etree import ElementTree
 
 NOT_TEXT = {"listing", "code", "difference"}
 WITHOUT_END = {"img", "br", "hr", "meta", "link", "input", "area", "col", "source", "wbr"}
 MARKDOWN = re.compile(r"\*\*|\*\w+\*|`|\]\(|\{#|@ref\b|@anchor\b|[@\\]f[$[]|\$[^$\s][^$]*\$|<a name=")
-KIND = re.compile(r"^(rung|file|api)_")
+KIND = re.compile(r"^(rung|file)_")
 
 
 class Page(html.parser.HTMLParser):
@@ -90,27 +91,38 @@ def literal_markdown(pages):
 
 
 LISTING = re.compile(r'<div class="listing[^"]*"><pre[^>]*><code>(.*?)</code></pre></div>', re.DOTALL)
-LINK = re.compile(r'<a href="([^"#]*)(?:#([^"]*))?">([^<]*)</a>')
+LINK = re.compile(r'(#include (?:<[^>]*>)*(?:&quot;|")?)?<a href="([^"]*)"[^>]*>([^<]*)</a>')
 
 
-def links_of_listings(pages):
-    """The number of links in listings, and those that do not lead to what their words name: an included file, whose page names it, or
-    a name of the API, whose place bears it."""
+def doxygen_knows(tag):
+    """{address: name or path}, by Doxygen's tag file."""
+    out = {}
+    for compound in ElementTree.parse(tag).getroot():
+        name, page = compound.findtext("name"), compound.findtext("filename").removesuffix(".html") + ".html"
+        out[page] = compound.findtext("path") + name if compound.get("kind") == "file" else name
+        for member in compound.findall("member"):
+            out[f"{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"] = f"{name}::{member.findtext('name')}"
+    return out
+
+
+def wrong_links(listings, known, root):
+    """The number of links in listings (path, HTML), and those that do not lead to what their words name: the included file that the compiler
+    finds, or a name in gpulab. `known`: what is where."""
     count, faults = 0, []
-    for name, page in pages.items():
-        for listing in LISTING.findall(page.source):
-            for target, anchor, words in LINK.findall(listing):
-                count += 1
-                words = html.unescape(words)
-                to = pages[target].source if target in pages else ""
-                if words[:1] in '"<':
-                    file = words.strip('"<>').rpartition("/")[2].replace(".cl.hpp", ".cl")
-                    right = file in re.sub("<[^>]*>", "", to[to.find("<main"):][:3000]) or f">{file}<" in to or f"/{file}" in to
-                else:
-                    place = to[to.find(f'id="{anchor}"'):] if f'id="{anchor}"' in to else ""
-                    right = re.match(r'id="[^"]*">(?:gpulab::)?' + re.escape(html.escape(words.rpartition("::")[2])) + "<", place)
-                if not right:
-                    faults.append(f"{name}: {words} leads to {target}#{anchor}")
+    for path, listing in listings:
+        lab = "/".join(path.split("/")[:2])
+        for include, address, words in LINK.findall(listing):
+            count += 1
+            words, to = html.unescape(words), re.sub(r"::anonymous_namespace{[^}]*}", "", known.get(address, ""))
+            if include or words[0] in '"<':
+                words = words.strip('"<>')
+                folders = [root / folder for folder in (path.rpartition("/")[0], lab, "common/include", "tests/support", "labs")]
+                file = next((folder / name for folder in folders for name in (words, words.removesuffix(".hpp")) if (folder / name).is_file()), None)
+                right = file and pathlib.Path(root / to).resolve() == file.resolve()
+            else:
+                right = to == words and to.startswith("gpulab::")
+            if not right:
+                faults.append(f"{path}: {words} leads to {address}, which is {to}")
     return count, faults
 
 

@@ -22,7 +22,7 @@ from conftest import LABS, ROOT, passed, run
 sys.path.insert(0, str(ROOT / "docs/pages"))
 from repository import Repository  # noqa: E402
 
-GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "API"]
+GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "Code"]
 AXE = ROOT / "build/axe/axe.min.js"
 NO_AXE = "no axe, the checker of accessibility (./lab setup --all)"
 
@@ -35,7 +35,7 @@ def html():
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "a folder with 'spaces'"
         copy.mkdir()
-        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json"):
+        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json", "Doxyfile"):
             shutil.copy(ROOT / name, copy)
         for name in ("tools", "cmake", "common", "docs", "emulator", "labs", "tests"):
             shutil.copytree(ROOT / name, copy / name)
@@ -125,9 +125,41 @@ def test_every_page_has_the_menu_in_which_it_or_the_page_above_it_is_marked_and_
     assert '<h2 id="memory">Memory<a class="permalink" href="#memory"' in source and re.search("<footer>GPU Labs commit [0-9a-f]{7,}", source)
 
 
-def test_links_in_listings_lead_where_they_say(found):
-    count, faults = pages.links_of_listings(found)
+def test_links_in_listings_lead_where_they_say(html, found):
+    root = html.parents[1]
+    known = {f"api/{address}": name for address, name in pages.doxygen_knows(html.parent / "api.tag").items()}
+    known.update({page: path for path, page in Repository(root).pages.items() if page not in known})
+    shown = [(path, listing) for path, page in Repository(root).pages.items() if page in found and not path.endswith(".md")
+             for listing in pages.LISTING.findall(found[page].source)]
+    count, faults = pages.wrong_links(shown, known, root)
     assert count > 1500 and not faults, faults[:10]
+
+
+def test_doxygen_alone_makes_pages_without_a_warning_whose_code_has_no_wrong_link(html):
+    root, api = html.parents[1], html.parent / "api"
+    done = run("doxygen", cwd=root)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "./lab start" in (api / "index.html").read_text(encoding="utf-8")
+    for page in ("md_labs_02_reduction_README", "md_docs_lessons_races", "annotated", "files", "globals", "namespaces", "classgpulab_1_1DeviceBuffer",
+                 "06__shuffle_8cu", "03__tree__sequential_8cl_source"):
+        assert (api / f"{page}.html").is_file(), page
+    listed, known = [], pages.doxygen_knows(html.parent / "api.tag")
+    for address, path in known.items():
+        for page in (address, address.replace(".html", "_source.html")) if path.endswith((".hpp", ".cpp", ".cu", ".cuh", ".cl")) else ():
+            if (api / page).is_file():
+                code = "".join(re.findall('<div class="line">.*', (api / page).read_text(encoding="utf-8")))
+                listed.append((pathlib.Path(path).relative_to(root).as_posix(), re.sub('<a class="line".*?</a>', "", code)))
+    count, faults = pages.wrong_links(listed, {address: name.removeprefix(f"{root}/") for address, name in known.items()}, root)
+    assert count > 3000 and not faults, faults[:10]
+
+
+def test_pages_of_code_and_of_rungs_lead_to_each_other(html, found):
+    assert 'href="api/06__shuffle_8cu.html"' in found["rung_reduction_cuda_shuffle.html"].source and 'href="api/index.html"' in found["index.html"].source
+    for page in ("06__shuffle_8cu", "classgpulab_1_1DeviceBuffer", "cuda_2timing_8hpp"):
+        assert '<a href="../rung_reduction_cuda_shuffle.html">cuda_shuffle</a>' in (html / f"api/{page}.html").read_text(), page
+    assert '"../index.html"' in (html / "api/menudata.js").read_text()
+    back = {link for file in (html / "api").glob("*.html") for link in re.findall(r'href="\.\./([^"#]*)', file.read_text(encoding="utf-8"))}
+    assert len(back) > 200 and back <= set(found), back - set(found)
 
 
 def test_no_page_shows_an_unlocked_answer(html):
@@ -214,7 +246,7 @@ def test_formulas_are_set_without_a_script(found):
 FIRST_FOUND = {
     "what is a warp": "kernels.html#warp", "coalescing": "kernels.html#coalesced", "vectorized": "kernels.html#vectorized",
     "deadlock": "kernels.html#deadlock", "spilling": "kernels.html#spill", "Berenger": "lab_fdtd.html",
-    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api_cuda_buffer.html",
+    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api/classgpulab_1_1",
     "bank conflicts": "kernels.html#bank", "occupancy": "kernels.html#occupancy", "memory bound": "kernels.html#memory-bound",
     "race condition": "parallel.html#when-threads-share-a-number", "warp shuffle": "kernels.html#shuffle", "pinned memory": "kernels.html#memory",
     "tensor cores": "kernels.html#tensor-core", "Kahan summation": "rung_reduction_cpu_kahan.html", "cuda_shuffle": "rung_reduction_cuda_shuffle.html",
@@ -254,7 +286,7 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
 
 
 def test_no_page_scrolls_sideways_on_a_phone(html, chromium):
-    names = sorted(file.name for file in html.glob("*.html") if not re.match("file_|api_", file.name)) + pages.to_open(html)[-12:]
+    names = sorted(file.name for file in html.glob("*.html") if not file.name.startswith("file_")) + pages.to_open(html)[-12:]
     assert not pages.too_wide(chromium, html, names, 390)
 
 
@@ -268,7 +300,7 @@ def test_no_listing_is_wider_than_its_box(html, chromium):
 
 def test_on_a_phone_the_menu_opens_and_lists_the_labs(html, chromium):
     chromium.resize(390, 844)
-    for name in ["index.html", "lab_reduction.html", "rung_reduction_cuda_shuffle.html", "api_stopwatch.html"]:
+    for name in ["index.html", "lab_reduction.html", "rung_reduction_cuda_shuffle.html"]:
         chromium.open((html / name).as_uri())
         link = "document.querySelector('#menu a[href=\"lab_cg.html\"]')"
         assert chromium.run(f"!{link}.checkVisibility()")
@@ -407,10 +439,11 @@ def test_a_planted_broken_link_picture_or_mark_is_found(scratch):
     for body in ("s**ingle precision", "4*n* bytes", "a [link](to.md)", "see @ref here", "a $x$ b", "Title {#name}"):
         bad = site(scratch, f"<p>{body}</p>")
         assert len(pages.literal_markdown(pages.read(bad))) == 1, f"not found: {body}"
-    for listing, faults in (('<a href="index.html">"index.hpp"</a>', 1), ('<a href="index.html#here">gpulab::here</a>', 1),
-                            ('<a href="index.html#f">gpulab::f</a>', 0), ('<a href="index.html#f">gpulab::g</a>', 1)):
-        bad = site(scratch, f'<h2 id="f">f</h2><div class="listing"><pre tabindex="0"><code>{listing}</code></pre></div>')
-        count, found = pages.links_of_listings(pages.read(bad))
+    known = {"index.html": "labs/01_saxpy/saxpy.hpp", "other.html": "labs/02_reduction/reduction.hpp", "index.html#f": "gpulab::f"}
+    for listing, faults in (('#include &quot;<a href="index.html">saxpy.hpp</a>', 0), ('#include &quot;<a href="other.html">saxpy.hpp</a>', 1),
+                            ('<a href="index.html">"gpulab/error.hpp"</a>', 1), ('<a href="index.html#here">gpulab::here</a>', 1),
+                            ('<a href="index.html#f">gpulab::f</a>', 0), ('<a href="index.html#f">gpulab::g</a>', 1), ('<a href="index.html#f">f</a>', 1)):
+        count, found = pages.wrong_links([("labs/01_saxpy/main.cpp", listing)], known, ROOT)
         assert (count, len(found)) == (1, faults), listing
 
 
@@ -436,8 +469,9 @@ class Tree:
 
     def __init__(self, folder):
         self.root = folder
-        for name in ("docs/pages", "tools/grading"):
+        for name in ("docs/pages", "docs/doxygen", "tools/grading"):
             shutil.copytree(ROOT / name, folder / name)
+        shutil.copy(ROOT / "Doxyfile", folder)
         for name, text in {
             "README.md": "# All\n\n## The labs\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
             "docs/kernels.md": '# Words\n\n## Where\n\n- <a name="lane"></a>**Lane**: one\n',
@@ -492,7 +526,7 @@ def test_a_small_repository_becomes_pages(tree):
                    '<a href="lab_one.html#what-to-expect">above</a>', '<a href="rung_one_cuda_a.html">rung</a>', "$5 in all",
                    '<a href="https://x.invalid">web</a>', " file, ", 'src="figures/a.svg" alt="drawn"', "code *a* $b$", '<td class="short"></td>'):
         assert wanted in lab, f"'{wanted}' is not in:\n{lab}"
-    assert "rows *_a" not in lab and re.search(r'<a href="api_one.html#[^"]+"><code>gpulab::add</code></a>', lab)
+    assert "rows *_a" not in lab and re.search(r'<a href="api/namespacegpulab.html#[^"]+"><code>gpulab::add</code></a>', lab)
     assert 'id="lane"' in tree.page("kernels.html") and "[gone]" not in tree.page("index.html") and "gone." in tree.page("index.html")
     rung = tree.page("rung_one_cuda_a.html")
     for wanted in ('<strong>Limit:</strong> <code>x</code> and <a href="rung_one_cuda_b.html">cuda_b</a>, <a href="kernels.html#lane">lanes</a>'
@@ -508,7 +542,8 @@ def test_a_small_repository_becomes_pages(tree):
     for column, name, kernel, other in ((columns[2], "cuda_a", "__global__", "kernel void"), (columns[4], "opencl_a", "kernel void", "__global__")):
         words = re.sub("<[^>]*>", "", column)
         assert words.startswith(name) and kernel in words and other not in words, columns
-    assert "<code>a</code></dt><dd><p>a number</p>" in tree.page("api_one.html").replace("\n", "")
+    assert 'href="api/01__a_8cu.html"' in rung and "<a href='../rung_one_cuda_a.html'>".replace("'", '"') in tree.page("api/01__a_8cu.html")
+    assert '<a href="../rung_one_cuda_a.html">cuda_a</a>' in tree.page("api/one_8hpp.html") and "a number" in tree.page("api/namespacegpulab.html")
     assert "02_two" not in tree.page("formulas.html")
     # Each line of a listing has the number that it has in the file.
     lines = dict(re.findall(r'data-n="(\d+)">(.*)', rung))
@@ -542,7 +577,9 @@ def test_without_lunr_the_pages_are_built_and_say_that_the_search_is_off(tree):
     ("labs/01_one/README.md", "a.svg", "b.svg", "labs/01_one/README.md: there is no picture ../../docs/b.svg"),
     ("labs/01_one/README.md", "gpulab::add", "gpulab::sub", "labs/01_one/README.md: the API has no gpulab::sub"),
     ("docs/kernels.md", "# Words\n", "", "docs/kernels.md: it does not begin with a heading"),
-    ("common/include/gpulab/one.hpp", "/// Adds.\n/// @param a  a number\n", "", "common/include/gpulab/one.hpp:5: gpulab::add has no comment"),
+    ("common/include/gpulab/one.hpp", "/// Adds.\n/// @param a  a number\n", "", "common/include/gpulab/one.hpp:5: warning: Member add(int a) (function) of namespace gpulab is not documented."),
+    ("common/include/gpulab/one.hpp", "int add(int a);", "int add(int a);\nstruct Bare {};", "warning: Compound gpulab::Bare is not documented."),
+    ("common/include/gpulab/one.hpp", "/// @file", "///", "common/include/gpulab/one.hpp:1: it does not say '@file'"),
     ("common/include/gpulab/one.hpp", "@param a", "@param b", "argument 'b' of command @param is not found"),
 ])
 def test_what_is_wrong_with_a_page_is_told(tree, name, old, new, told):

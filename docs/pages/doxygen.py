@@ -1,0 +1,92 @@
+"""The pages of the API, which Doxygen makes: runs it, with links to the pages of the rungs, and reads where it puts what."""
+
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+from prose import Fault
+
+# A name may say it all: fields, functions without arguments, operators, copies and moves, destructors.
+NEEDS_NO_WORDS = re.compile(r"Member (CL_|.*(operator|&&|=\s*delete|=\s*default|~|\(\)( const| noexcept)* \(function\))|.*\((variable|friend|typedef|enumvalue)\))"
+                            r"|::detail\b")
+
+
+def classes_in(text):
+    """The full names of the classes that a header defines, without those of namespaces detail."""
+    inside = []
+    for opened, closed, name in re.findall(r"^namespace ([\w:]+) {|^(} // namespace)|^(?:template <.*>\s+)?(?:class|struct) (\w+)[^;]*? {$", text, re.MULTILINE):
+        if opened:
+            inside.append(opened)
+        elif closed:
+            inside.pop()
+        elif "detail" not in inside:
+            yield "::".join([*inside, name])
+
+
+class Doxygen:
+    """What Doxygen makes of common, labs and tests/support."""
+
+    def __init__(self, repository):
+        self.root, self.build = repository.root, repository.root / "build"
+        self.build.mkdir(exist_ok=True)
+        folders = " ".join(one for one in ("common", "labs", "tests/support") if (self.root / one).is_dir())
+        (self.build / "rungs.dox").write_text(self.about(repository), encoding="utf-8")
+        layout = self.run("-l", "-")
+        (self.build / "layout.xml").write_text(layout.replace("<navindex>", '<navindex><tab type="user" url="../index.html" title="Labs and lessons"/>'),
+                                               encoding="utf-8")
+        self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
+                 USE_MATHJAX="NO", LAYOUT_FILE="build/layout.xml")
+        self.names, self.files = {}, {}  # {name in gpulab: address}, {path: address}
+        for compound in ElementTree.parse(self.build / "api.tag").getroot():
+            self.read(compound)
+
+    def run(self, *arguments, **settings):
+        text = (self.root / "Doxyfile").read_text(encoding="utf-8") + "".join(f"\n{key} = {value}" for key, value in settings.items())
+        try:
+            done = subprocess.run(["doxygen", *arguments], input=text, cwd=self.root, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise Fault("doxygen is not installed") from None
+        if done.returncode or done.stderr.strip() and "WARN_AS_ERROR" not in settings:
+            raise Fault(f"Doxygen found:\n{done.stderr.strip()}")
+        return done.stdout or done.stderr
+
+    @staticmethod
+    def about(repository):
+        """Comments for Doxygen: the main page, the page of each rung on that of its file, the rungs that use each header and class."""
+        labs = "".join(f"\n- <a href='../lab_{lab.name}.html'>{lab.title}</a>: namespace {lab.name}" for lab in repository.labs)
+        out = ["mainpage All sources\n<a href='../index.html'>Labs and lessons</a> are the pages for reading. Here is all code, by "
+               f"<a href='annotated.html'>class</a> and by <a href='files.html'>file</a>. Namespace gpulab is what the labs share.\n{labs}"]
+        for path, rung in repository.rung_of_file.items():
+            out.append(f"file {path}\n@par Page of the rung\n<a href='../{rung.page}'>{rung.name}</a>")
+        texts = {rung: "".join((repository.root / file).read_text(encoding="utf-8") for file in {rung.file, rung.kernel_file})
+                 for rung in repository.rungs}
+        for header in repository.headers():
+            named = {f"file {header}": header.removeprefix("common/include/")}
+            named.update((f"class {name}", name.rpartition("::")[2]) for name in classes_in((repository.root / header).read_text(encoding="utf-8")))
+            for what, name in named.items():
+                users = {lab.title: [f"<a href='../{rung.page}'>{rung.name}</a>" for rung in lab.rungs if re.search(rf"\b{name}\b", texts[rung])]
+                         for lab in repository.labs}
+                listed = "".join(f"\n- {lab}: {', '.join(rungs)}" for lab, rungs in users.items() if rungs)
+                out += [f"{what}\n@par Rungs that use it{listed}"] if listed else []
+        return "".join(f"/** @{one} */\n" for one in out)
+
+    def read(self, compound):
+        name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
+        if compound.get("kind") == "file":
+            self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
+        elif name.startswith("gpulab"):
+            self.names.setdefault(name, page)
+            for member in compound.findall("member"):
+                anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
+                self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
+
+    def without_words(self, headers):
+        """What has no comment in common/include although its name does not say it all."""
+        told = self.run("-", INPUT="common/include", EXTRACT_ALL="NO", EXTRACT_ANON_NSPACES="NO", GENERATE_HTML="NO", GENERATE_TAGFILE="build/words.tag",
+                        HAVE_DOT="NO", WARN_IF_UNDOCUMENTED="YES", WARN_AS_ERROR="NO")
+        faults = [f"{header}:1: it does not say '@file'" for header in headers if "/// @file" not in (self.root / header).read_text(encoding="utf-8")]
+        return faults + [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
+
+    def move_to(self, folder):
+        shutil.move(self.build / "api", folder / "api")
