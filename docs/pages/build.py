@@ -6,15 +6,13 @@ no server: `index.html` can be opened as a file. --zip also packs them into one 
 that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
 """
 
-import html.parser
-import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from html import escape, unescape
+from html import escape
 from string import Template
 
 sys.dont_write_bytecode = True
@@ -30,6 +28,7 @@ from listings import Listings  # noqa: E402
 from prose import Fault, read_all, raw, write_all  # noqa: E402
 from repository import Repository  # noqa: E402
 from rungs import Rungs  # noqa: E402
+import search  # noqa: E402
 
 
 def menu_of(repository, pages):
@@ -88,8 +87,8 @@ def menu_html(menu, current, group):
 
 
 class Site:
-    def __init__(self, repository, menu):
-        self.repository, self.menu = repository, menu
+    def __init__(self, repository, menu, code):
+        self.repository, self.menu, self.code = repository, menu, code  # {name: address} of pages by Doxygen that the search finds
         asked = ["git", "-C", repository.root, "log", "-1", "--format=commit %h of %cs"] if shutil.which("git") else ["true"]
         self.commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
@@ -113,52 +112,14 @@ class Site:
                 title=escape(title), menu=menu_html(self.menu, address, group), body=body, around=around, commit=self.commit,
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
-            index += searchable(address, title, body, sections)
-        (folder / "search-index.js").write_text(f"const searchIndex = {json.dumps(index, ensure_ascii=False, separators=(',', ':'))};\n",
-                                                encoding="utf-8")
+            index += search.sections_of(address, title, body, sections)
+        for name, address in self.code.items():
+            body = (folder / address).read_text(encoding="utf-8").partition('<div class="contents">')[2]
+            index += search.sections_of(address, name, re.sub('(?s)<dl class="section user">.*?</dl>', "", body), [])  # not of rungs
+        if not search.MISSING:
+            shutil.copy(search.SCRIPT, folder / "lunr.min.js")
+            search.write(folder, index)
         return texts
-
-
-class Words(html.parser.HTMLParser):
-    """The words of a page by section, without listings."""
-
-    def __init__(self, anchors):
-        super().__init__()
-        self.anchors, self.parts, self.skip = anchors, [["", []]], []
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        if tag in ("pre", "annotation") and not (tag == "pre" and "declaration" in (attributes.get("class") or "")):
-            self.skip.append(tag)
-        if attributes.get("id") in self.anchors:
-            self.parts.append([attributes["id"], []])
-
-    def handle_endtag(self, tag):
-        if self.skip and self.skip[-1] == tag:
-            self.skip.pop()
-        if tag in ("p", "li", "td", "th", "h2", "h3", "dd", "dt", "summary"):
-            self.parts[-1][1].append(" ")
-
-    def handle_data(self, data):
-        if not self.skip:
-            self.parts[-1][1].append(data)
-
-
-def searchable(address, title, body, sections):
-    """[page, anchor, title, title of the section, words] of each section."""
-    titles = {anchor: words for _, anchor, words in sections}
-    words = Words(titles)
-    words.feed(body)
-    out = []
-    for anchor, parts in words.parts:
-        text = " ".join("".join(parts).split())
-        if text:
-            out.append([address, anchor, title, titles.get(anchor, ""), text.removeprefix(titles.get(anchor, "")).strip()])
-    for pattern in (r'<li>(?:<p>)?<a id="([^"]+)"></a>\s*<strong>(.*?)</strong>(.*?)</li>', r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>'):
-        for anchor, word, more in re.findall(pattern, body, re.DOTALL):  # what can be looked up: words, items of the texts
-            word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
-            out.append([address, anchor, title, word, more.removeprefix(": ")])
-    return out
 
 
 def broken_links(folder, texts):
@@ -187,7 +148,7 @@ def build(root, folder):
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
     pages = read_all(repository)
     menu = menu_of(repository, pages)
-    site, listings = Site(repository, menu), Listings(repository)
+    site, listings = Site(repository, menu, doxygen.pages(repository.headers())), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
     order = [one for one in flat(menu) if "/" not in one[0]]
@@ -214,9 +175,9 @@ def build(root, folder):
     for path in repository.sources():
         lab = repository.lab_of(path)
         site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), group_of(lab) or ("Lessons",))
-    site.add("search.html", "Search", [raw('<p id="search-count" role="status">Type words into the search field; all of them are '
-                                           'looked for.</p><noscript><p>The search needs JavaScript.</p></noscript>'
-                                           '<ol id="search-results"></ol>')])
+    site.add("search.html", "Search", [raw(f'<p id="search-count" role="status">{search.MISSING or "Type words into the search field."}</p>'
+                                           '<noscript><p>The search needs JavaScript.</p></noscript><ol id="search-results"></ol>'
+                                           + ('' if search.MISSING else '<script src="lunr.min.js"></script><script src="search-index.js"></script>'))])
 
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
@@ -257,7 +218,7 @@ def main(arguments):
     except (Fault, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    for fault in faults:
+    for fault in [*faults, *filter(None, [search.MISSING])]:
         print(fault, file=sys.stderr)
     if not faults:
         print(f"{count} pages")

@@ -1,4 +1,4 @@
-// Light and dark, the menu of small screens, copy buttons, and the search. No library, no server.
+// Light and dark, the menu of small screens, copy buttons, and the search, for which search.html loads lunr.js. No server.
 "use strict";
 
 const kept = {
@@ -31,47 +31,47 @@ function copyButtons() {
     }
 }
 
-// What is found: sections in which each word begins a word of the text or of a title. Titles count more.
-function find(words) {
-    const patterns = words.map(word => new RegExp(`(?<![\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`, "giu"));
-    const found = [];
-    for (const [page, anchor, title, section, text] of searchIndex) {
-        let score = 0;
-        for (const pattern of patterns) {
-            const inTitle = (title.match(pattern) || []).length, inSection = (section.match(pattern) || []).length;
-            const inText = (text.match(pattern) || []).length;
-            if (!inTitle && !inSection && !inText) { score = 0; break; }
-            score += 8 * Math.min(inTitle, 1) + 6 * Math.min(inSection, 1) + Math.min(inText, 4);
-        }
-        if (!score) continue;
-        const all = words.join(" "), name = section.toLowerCase(), rung = title.toLowerCase().startsWith(`${all}:`);
-        const phrase = name === all || (rung && /^(what-changed)?$/.test(anchor)) ? 30 : name.includes(all) || text.toLowerCase().includes(all) ? 10 : 0;
-        const kind = /^(lab_|kernels|lessons|start|index)/.test(page) ? 4 : /^(file_|api_)/.test(page) ? -4 : 0;
-        found.push({ page, anchor, title, section, text, score: score + phrase + kind, patterns });
-    }
-    return found.sort((a, b) => b.score - a.score);
+// A word as docs/pages/search.py writes it into the index: its stem, of -ise as of -ize.
+const index = (() => { let made; return () => made ??= lunr.Index.load(searchIndex); })();
+function stem(word) {
+    const token = new lunr.Token(word.replace(/is(?=(e[sdr]?|ing|ations?)$)/, "iz"));
+    return lunr.stopWordFilter(token) ? lunr.stemmer(token).toString().replace(/y$/, "i") : "";
 }
 
-// The text around the first place where the most of the words stand close together.
-function context({ text, patterns }) {
-    const places = patterns.flatMap((pattern, word) => [...text.matchAll(pattern)].map(match => ({ at: match.index, word })));
-    places.sort((a, b) => a.at - b.at);
-    const near = ({ at }) => {
-        const within = places.filter(other => other.at >= at && other.at < at + 150);
-        return 10 * new Set(within.map(other => other.word)).size + within.length;
-    };
-    const best = places.length ? places.reduce((one, other) => (near(other) > near(one) ? other : one)).at : 0;
-    const begin = best < 60 ? 0 : text.indexOf(" ", best - 60) + 1;
-    const line = document.createElement("div");
+// A pattern for how the words of a stem begin.
+const beginning = one => one.replace(/[.]/g, "\\$&").replace(/iz?$/, "");
+
+// The sections that have all words, or else any of them. The whole of a name of code counts more than its parts.
+function find(query) {
+    const plain = query.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+    const parts = plain.match(/\d+(?:\.\d+)+|[\p{L}\p{N}]+/gu) || [];
+    const stems = [...new Set(parts.map(stem))].filter(Boolean), names = (plain.match(/[\p{L}\p{N}]\S*[\p{L}\p{N}]/gu) || []).map(stem);
+    const asked = presence => index().query(q => {
+        const options = { usePipeline: false, presence };
+        for (const one of stems) {
+            q.term(one, { ...options, wildcard: one.length < 3 ? lunr.Query.wildcard.NONE : lunr.Query.wildcard.TRAILING });
+            q.term(one, { usePipeline: false, boost: 10 });
+        }
+        for (const one of names.filter(name => name && !stems.includes(name))) q.term(one, { usePipeline: false, boost: 30 });
+    });
+    const all = stems.length ? asked(lunr.Query.presence.REQUIRED) : [];
+    const found = all.length || stems.length < 2 ? all : asked(lunr.Query.presence.OPTIONAL);
+    const phrase = new RegExp(stems.map(beginning).join("[\\p{L}]*[^\\p{L}\\p{N}]+"), "iu");
+    const score = one => one.score * (stems.length > 1 && searchSections[one.ref].some(text => phrase.test(text)) ? 4 : 1);
+    return { stems, all: all.length > 0, sections: found.sort((a, b) => score(b) - score(a)).map(one => searchSections[one.ref]) };
+}
+
+// The text around the first of the words, which are marked.
+function context(text, stems) {
+    const words = new RegExp(`(?<![\\p{L}\\p{N}])(?:${stems.map(beginning).join("|")})[\\p{L}\\p{N}]*`, "giu");
+    const at = text.search(words), begin = at < 60 ? 0 : text.indexOf(" ", at - 60) + 1;
     const end = text.length > begin + 220 ? text.lastIndexOf(" ", begin + 220) : text.length;
-    const rest = (begin ? "… " : "") + text.slice(begin, end) + (end < text.length ? " …" : "");
-    const any = new RegExp(patterns.map(pattern => pattern.source + "[\\p{L}\\p{N}]*").join("|"), "giu");
+    const line = document.createElement("div"), rest = (begin ? "… " : "") + text.slice(begin, end) + (end < text.length ? " …" : "");
     let last = 0;
-    for (const match of rest.matchAll(any)) {
-        line.append(rest.slice(last, match.index));
+    for (const match of rest.matchAll(words)) {
         const mark = document.createElement("mark");
         mark.textContent = match[0];
-        line.append(mark);
+        line.append(rest.slice(last, match.index), mark);
         last = match.index + match[0].length;
     }
     line.append(rest.slice(last));
@@ -79,36 +79,25 @@ function context({ text, patterns }) {
 }
 
 function show(query) {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("search-results");
-    const count = document.getElementById("search-count"), most = 50;
-    list.replaceChildren();
-    if (!words.length) {
-        count.textContent = "Type words into the search field; all of them are looked for.";
-        return;
-    }
-    const found = find(words);
-    count.textContent = found.length === 0 ? `Nothing has all of: ${words.join(", ")}` :
-        `${found.length} ${found.length === 1 ? "place" : "places"} for “${query.trim()}”` + (found.length > most ? `, the first ${most}:` : ":");
-    for (const one of found.slice(0, most)) {
+    const { stems, all, sections } = find(query), most = 50;
+    const some = `${sections.length} ${sections.length === 1 ? "place" : "places"} for “${query.trim()}”`;
+    document.getElementById("search-count").textContent = !query.trim() ? "Type words into the search field." : !sections.length ?
+        `Nothing found for “${query.trim()}”.` : `${all ? "" : "No place has all the words. "}${some}${sections.length > most ? `, the first ${most}` : ""}:`;
+    document.getElementById("search-results").replaceChildren(...sections.slice(0, most).map(([address, title, heading, text]) => {
         const item = document.createElement("li"), link = document.createElement("a");
-        link.href = one.page + (one.anchor ? `#${one.anchor}` : "");
-        link.textContent = one.title + (one.section ? ` › ${one.section}` : "");
-        item.append(link, context(one));
-        list.append(item);
-    }
+        link.href = address;
+        link.textContent = title + (heading ? ` › ${heading}` : "");
+        item.append(link, context(text, stems));
+        return item;
+    }));
 }
 
 function search() {
+    if (typeof searchIndex === "undefined") return;
     const input = document.getElementById("search");
-    if (!document.getElementById("search-results")) return;
-    const script = document.createElement("script");
-    script.src = "search-index.js"; // only here: it is large
-    script.onload = () => {
-        input.value = new URLSearchParams(location.search).get("q") || "";
-        input.oninput = () => show(input.value);
-        show(input.value);
-    };
-    document.head.append(script);
+    input.value = new URLSearchParams(location.search).get("q") || "";
+    input.oninput = () => show(input.value);
+    show(input.value);
     input.focus();
 }
 

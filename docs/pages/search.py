@@ -1,0 +1,99 @@
+"""The index of the search, which lunr.js reads in the browser: made here by lunr.py, so that pages need no server and load no text twice."""
+
+import functools
+import html.parser
+import json
+import os
+import re
+import sys
+import unicodedata
+from html import unescape
+from pathlib import Path
+
+PREFIXES = [*filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":")), "/usr"]
+SCRIPT = next((file for file in (Path(prefix) / "share/javascript/lunr/lunr.min.js" for prefix in PREFIXES) if file.is_file()), None)
+sys.path += [f"{prefix}/lib/python3/dist-packages" for prefix in PREFIXES]
+sys.modules.setdefault("nltk", None)  # lunr.py would import it for other languages, which takes a second
+try:
+    from lunr import lunr
+    from lunr.builder import Builder
+    from lunr.stemmer import stemmer
+    from lunr.stop_word_filter import stop_word_filter
+    from lunr.token import Token
+except ImportError:
+    lunr = None
+MISSING = "" if lunr and SCRIPT else "the pages have no search: it needs lunr (Debian's packages python3-lunr and libjs-lunr)"
+# What a page counts in comparison with a rung's, by how its address begins. A definition counts more than any page.
+WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "api": 1.5, "file_": .3}
+DEFINITION, ITEM = 8, 1.5  # of a word; of something in a text
+
+
+@functools.cache
+def stem(word):
+    """As stem() in pages.js; the two libraries differ at the end of words like "days" and "try"."""
+    token = Token(re.sub(r"is(?=(e[sdr]?|ing|ations?)$)", "iz", word))
+    return re.sub("y$", "i", str(stemmer(token))) if stop_word_filter(token) else ""
+
+
+def stems_of(text):
+    """What is looked up of a text: each word without accents and in one spelling, and of names of code also their parts."""
+    plain = "".join(one for one in unicodedata.normalize("NFD", text) if not unicodedata.combining(one))
+    out = []
+    for word in re.findall(r"\w[^\s,;()<>\[\]]*", plain):
+        parts = re.findall(r"\d+(?:\.\d+)+|[^\W_]+", word)
+        camels = [camel for part in parts for camel in re.findall(r"[A-Z]?[a-z0-9]{2,}|[A-Z0-9]{3,}(?![a-z])", part)]
+        out += filter(None, (stem(one.lower()) for one in dict.fromkeys([re.sub(r"\W+$", "", word), *parts, *camels])))
+    return out
+
+
+class Words(html.parser.HTMLParser):
+    """The words of a page by section, without listings."""
+
+    def __init__(self, anchors):
+        super().__init__()
+        self.anchors, self.parts, self.skip = anchors, [["", []]], []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag in ("pre", "annotation") and not (tag == "pre" and "declaration" in (attributes.get("class") or "")):
+            self.skip.append(tag)
+        if attributes.get("id") in self.anchors:
+            self.parts.append([attributes["id"], []])
+
+    def handle_endtag(self, tag):
+        if self.skip and self.skip[-1] == tag:
+            self.skip.pop()
+        if tag in ("p", "li", "td", "th", "h2", "h3", "dd", "dt", "summary"):
+            self.parts[-1][1].append(" ")
+
+    def handle_data(self, data):
+        if not self.skip:
+            self.parts[-1][1].append(data)
+
+
+def sections_of(address, title, body, sections):
+    """(address with its anchor, title of the page, title of the section, text, weight) of each section and each definition."""
+    titles = {anchor: words for _, anchor, words in sections}
+    words = Words(titles)
+    words.feed(body)
+    weight = next((weight for begin, weight in WEIGHTS.items() if address.startswith(begin)), 1)
+    for anchor, parts in words.parts:
+        text = " ".join("".join(parts).split()).removeprefix(titles.get(anchor, "")).strip(" #")
+        if text or anchor:
+            yield f"{address}#{anchor}".strip("#"), title, titles.get(anchor, ""), text, weight
+    for pattern, weight in ((r'<a id="([^"]+)"></a>\s*<(?:strong|em|code)>(.*?)</(?:strong|em|code)>(.*?)(?=</li>|</tr>|<a id=)', DEFINITION),
+                            (r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>', ITEM)):
+        for anchor, word, more in re.findall(pattern, body, re.DOTALL):
+            word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
+            yield f"{address}#{anchor}", title, word, more.removeprefix(": "), weight
+
+
+def write(folder, sections):
+    """Writes search-index.js: the sections as they are shown, and the index of lunr.js."""
+    fields = [{"field_name": "title", "boost": 3}, {"field_name": "heading", "boost": 8}, "text"]
+    documents = [({"id": number, "title": stems_of(title), "heading": stems_of(heading or title), "text": stems_of(text)}, {"boost": weight})
+                 for number, (_, title, heading, text, weight) in enumerate(sections)]
+    index = lunr("id", fields, documents, builder=Builder()).serialize()
+    text = json.dumps([one[:4] for one in sections], ensure_ascii=False, separators=(",", ":"))
+    (folder / "search-index.js").write_text(f"const searchSections = {text};\nconst searchIndex = {json.dumps(index, separators=(',', ':'))};\n",
+                                            encoding="utf-8")
