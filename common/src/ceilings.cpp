@@ -9,7 +9,7 @@
 #include "backends.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/metrics.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 namespace gpulab {
 

@@ -171,6 +171,9 @@ double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
 namespace detail {
 std::vector<Aborted> aborted_opencl() { return {}; }
 bool aborted_in_a_rung() { return false; }
+bool given_up(const std::string&) { return false; }
+void remember(const Aborted&) {}
+std::string fault_in_a_child(const std::function<void()>&) { return ""; }
 void survive_opencl(char* const*) {}
 void opencl_works(const std::string&, const std::string&) {}
 void opencl_rests() {}

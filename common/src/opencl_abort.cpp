@@ -1,8 +1,9 @@
 // OpenCL libraries that end the program. Some call abort() where an error is due: PoCL without /sys, or without memory.
-// Some reach outside their memory, and some do not answer when they are asked for devices, until an alarm comes.
-// What a library has left behind then is of no use. So the program starts once more and leaves out the platform, which
-// costs nothing where nothing fails. To try all platforms in a child first would take as long again as to find them:
-// PoCL takes 50 ms, a GPU 0.2 s.
+// Some reach outside their memory, some call exit(), and some do not answer when they are asked for devices.
+// What a library has left behind then is of no use. So the program starts once more: what failed in the search for
+// devices is tried again, once and the vendors' libraries one by one; what failed in a rung is left out. This costs
+// nothing where nothing fails. To try all platforms in a child first would take as long again as to find them: PoCL
+// takes 50 ms, a GPU 0.2 s.
 //
 // The libraries call the abort() below, because the program's functions come before those of libc. A handler of SIGABRT
 // would not do: LLVM, which PoCL compiles with, sets its own. Of the other signals, it calls the handlers that it
@@ -12,9 +13,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <functional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,31 +33,59 @@ namespace {
 constexpr const char* variable = "GPULAB_OPENCL_ABORTED"; // "PLATFORM: WHAT;PLATFORM: WHAT", of the starts before
 
 // For abort(), which allocates nothing.
+struct Ending {
+    char setting[4096], line[1024];
+};
+Ending ended, silent;
 std::atomic<bool> at_work = false;
-char setting[1024], line[1024], silent[1024];
-constexpr unsigned patience_s = 60; // for a search
 char* const* arguments = nullptr;
 std::vector<char*> environment;
+pid_t self = 0;
+bool trial = false; // in a child
+
+// A search on a busy machine may take long, so what it may take is processor time. A wait takes none.
+constexpr unsigned patience_s = 30;
+constexpr std::time_t most_processor_s = 20;
+std::time_t began = 0, seen = 0; // seconds of processor time
+
+std::time_t processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec;
+}
 
 std::string of_environment() {
     const char* const value = std::getenv(variable);
     return value ? value : "";
 }
 
-/// Returns only if OpenCL is not at work, or the program cannot start again. @param why a line for stderr
-void start_again(const char* why) {
+/// Returns only if OpenCL is not at work, or the program cannot start again.
+void start_again(Ending& how) {
     if (!at_work || !arguments) return;
-    alarm(0); // which execve() would keep
+    if (trial) _exit(&how == &silent ? 2 : 1);
+    if (getpid() != self) return; // a child of the library
+    alarm(0);                     // which execve() would keep
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, why, std::char_traits<char>::length(why));
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, how.line, std::char_traits<char>::length(how.line));
+    environment.front() = how.setting;
     execve("/proc/self/exe", arguments, environment.data());
 }
 
 void on_signal(int number) {
-    start_again(number == SIGALRM ? silent : line);
-    if (number != SIGALRM) std::signal(number, SIG_DFL); // what caused it happens again
+    if (number == SIGALRM) {
+        const std::time_t now = processor_seconds();
+        if (at_work && now > seen && now < began + most_processor_s) { // it computes
+            seen = now;
+            alarm(patience_s);
+            return;
+        }
+        start_again(silent);
+        return;
+    }
+    start_again(ended);
+    std::signal(number, SIG_DFL); // what caused it happens again
 }
 
 } // namespace
@@ -66,21 +100,56 @@ std::vector<Aborted> aborted_opencl() {
 }
 
 bool aborted_in_a_rung() {
-    return std::ranges::any_of(aborted_opencl(), [](const Aborted& one) { return one.what != searching; });
+    return std::ranges::any_of(aborted_opencl(), [](const Aborted& one) { return !one.what.ends_with(searching); });
+}
+
+bool given_up(const std::string& platform) {
+    const std::vector<Aborted> all = aborted_opencl();
+    const auto of_it = [&](const Aborted& one) { return one.platform == platform; };
+    return std::ranges::count_if(all, of_it) > 1 ||
+           std::ranges::any_of(all, [&](const Aborted& one) { return of_it(one) && !one.what.ends_with(searching); });
 }
 
 void opencl_works(const std::string& platform, const std::string& what) {
     at_work = false;
-    std::snprintf(setting, sizeof setting, "%s=%s;%s: %s", variable, of_environment().c_str(), platform.c_str(),
-                  what.c_str());
-    std::snprintf(line, sizeof line, "The OpenCL platform %s ended the program in %s. It begins again without it.\n",
-                  platform.c_str(), what.c_str());
-    std::snprintf(silent, sizeof silent,
-                  "The OpenCL platform %s does not answer in %s. The program begins again without "
-                  "it.\n",
-                  platform.c_str(), what.c_str());
+    const std::string before = of_environment();
+    const bool once_more = what == searching && before.find(";" + platform + ": ") == std::string::npos;
+    const auto prepare = [&](Ending& how, const char* verb, const char* advice) {
+        std::snprintf(how.setting, sizeof how.setting, "%s=%s;%s: %s in %s", variable, before.c_str(), platform.c_str(),
+                      verb, what.c_str());
+        std::snprintf(how.line, sizeof how.line, "OpenCL: %s %s in %s. The program begins again %s.%s\n",
+                      platform.c_str(), verb, what.c_str(), once_more ? "and tries once more" : "without it",
+                      once_more ? "" : advice);
+    };
+    prepare(ended, "ended the program", "");
+    prepare(silent, "does not answer",
+            " If it does not after a restart of the computer either, take its file out of /etc/OpenCL/vendors.");
+    if (once_more) *ended.line = '\0'; // soon over
+    if (arguments && what == searching) {
+        began = seen = processor_seconds();
+        alarm(patience_s);
+    }
     at_work = true;
-    if (arguments) alarm(what == searching ? patience_s : 0);
+}
+
+std::string fault_in_a_child(const std::function<void()>& search) {
+    const pid_t child = fork();
+    if (child == 0)
+        [&]() noexcept {
+            trial = true;
+            const int nowhere = open("/dev/null", O_WRONLY);
+            for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
+            opencl_works("", searching);
+            search();
+            _exit(0);
+        }();
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || status == 0) return "";
+    return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? "does not answer" : "ended the program";
+}
+
+void remember(const Aborted& one) {
+    setenv(variable, (of_environment() + ";" + one.platform + ": " + one.what).c_str(), 1);
 }
 
 void opencl_rests() {
@@ -96,9 +165,13 @@ void survive_opencl(char* const* argv) {
     const bool rank = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK"); // of MPI: it cannot join the others again
     if (arguments || taken(SIGABRT) || rank || access("/proc/self/exe", X_OK) != 0) return;
     arguments = argv;
-    for (const int number : {SIGALRM, SIGSEGV, SIGBUS})
+    self = getpid();
+    std::atexit([] {
+        if (std::string_view(ended.setting).ends_with(searching)) start_again(ended);
+    });
+    for (const int number : {SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGFPE})
         if (!taken(number)) std::signal(number, on_signal);
-    environment = {setting};
+    environment = {ended.setting};
     for (char** one = environ; *one; ++one)
         if (!std::string(*one).starts_with(variable)) environment.push_back(*one);
     environment.push_back(nullptr);
@@ -109,7 +182,7 @@ void survive_opencl(char* const* argv) {
 extern "C" {
 
 void abort() noexcept {
-    gpulab::detail::start_again(gpulab::detail::line);
+    gpulab::detail::start_again(gpulab::detail::ended);
     reinterpret_cast<void (*)()>(dlsym(RTLD_NEXT, "abort"))();
     __builtin_unreachable();
 }

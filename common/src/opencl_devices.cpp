@@ -9,12 +9,16 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
@@ -76,7 +80,7 @@ template <auto name, class Object> auto info_of(const Object& object) {
     }
 }
 
-constexpr const char* unknown_platform = "unknown";              // while the loader opens the libraries of all
+constexpr const char* unknown_platform = "an OpenCL library";    // while the loader opens the libraries of all
 constexpr std::string_view pocl = "Portable Computing Language"; // its platform
 
 /// The folder where PoCL keeps compiled kernels, and ends the program when it cannot write one.
@@ -134,6 +138,67 @@ std::string told_places() {
             places += fmt::format("{}{}={}", places.empty() ? "" : ", ", name, value);
     return places;
 }
+
+/// The platforms, each asked for its name.
+std::vector<std::pair<cl::Platform, std::string>> named_platforms() {
+    std::vector<cl::Platform> platforms;
+    try {
+        cl::Platform::get(&platforms);
+    } catch (const cl::Error&) { // the loader answers "no platform" with an error
+    }
+    std::vector<std::pair<cl::Platform, std::string>> named;
+    for (const cl::Platform& one : platforms) named.emplace_back(one, trimmed(info_of<CL_PLATFORM_NAME>(one)));
+    return named;
+}
+
+/// Whether a platform or a vendor's file has failed in an earlier start of this run.
+bool has_failed(const std::string& name) {
+    return std::ranges::any_of(detail::aborted_opencl(), [&](const auto& one) { return one.platform == name; });
+}
+
+/// While it lives, the loader finds the vendors' files in a folder that lacks those whose libraries fail beside the
+/// ones before them. Without a folder or a loader that reads the environment, nothing is left out.
+class WorkingVendors {
+public:
+    WorkingVendors() {
+        namespace fs = std::filesystem;
+        std::string vendors = "/etc/OpenCL/vendors";
+        for (const char* const name : {"OPENCL_VENDOR_PATH", "OCL_ICD_VENDORS"})
+            if (const char* const told = std::getenv(name); told && *told) vendors = told;
+        std::error_code failed;
+        std::set<fs::path> files;
+        for (const auto& entry : fs::directory_iterator(vendors, failed))
+            if (entry.path().extension() == ".icd") files.insert(entry.path());
+        if (files.empty()) return;
+        const fs::path folder =
+            fs::temp_directory_path(failed) / fmt::format("gpulab-opencl-{}", static_cast<long>(getpid()));
+        if (!fs::create_directory(folder, failed)) return;
+        folder_ = folder;
+        setenv("OCL_ICD_VENDORS", (folder_ / "").c_str(), 1);
+        if (!detail::fault_in_a_child(named_platforms).empty()) return; // it is none of the files
+        for (const fs::path& file : files) {
+            const fs::path copy = folder_ / file.filename();
+            if (has_failed(file)) continue;
+            fs::copy_file(file, copy, failed);
+            const std::string fault = detail::fault_in_a_child(named_platforms);
+            if (fault.empty()) continue;
+            fs::remove(copy, failed);
+            const std::string what = fault + " in " + detail::searching;
+            detail::remember({file, what});
+            fmt::print(stderr, "OpenCL: the library of {} {} and is left out: install it anew, or remove the file.\n",
+                       file.string(), what);
+        }
+    }
+    ~WorkingVendors() {
+        std::error_code failed;
+        std::filesystem::remove_all(folder_, failed);
+    }
+    WorkingVendors(const WorkingVendors&) = delete;
+    WorkingVendors& operator=(const WorkingVendors&) = delete;
+
+private:
+    std::filesystem::path folder_;
+};
 
 /// Whether a line of a build log only counts: "2 errors generated.", "Device cpu failed to build the program".
 bool is_chatter(std::string_view line) {
@@ -215,29 +280,24 @@ std::function<void(const std::function<void()>&)> run_compiler = [](const std::f
 
 Found find_opencl_devices() {
     Found found;
-    std::vector<cl::Platform> platforms;
-    const std::vector<Aborted> aborted = aborted_opencl();
-    const auto left_out = [&](const std::string& platform) {
-        return std::ranges::any_of(aborted, [&](const Aborted& one) { return one.platform == platform; });
-    };
-    if (!aborted.empty())
-        found.why_none = fmt::format("{} ended the program in {}", aborted.back().platform, aborted.back().what);
-    if (left_out(unknown_platform)) return found;
-    opencl_works(unknown_platform, searching);
-    try {
-        cl::Platform::get(&platforms);
-    } catch (const cl::Error&) { // the loader answers "no platform" with an error
+    const std::string places = told_places();
+    std::vector<std::pair<cl::Platform, std::string>> platforms;
+    {
+        std::optional<WorkingVendors> working;
+        if (has_failed(unknown_platform)) working.emplace();
+        if (!given_up(unknown_platform)) {
+            opencl_works(unknown_platform, searching);
+            platforms = named_platforms();
+            opencl_rests();
+        }
     }
-    opencl_rests();
-    if (platforms.empty()) {
-        const std::string places = told_places();
-        return {{},
-                places.empty() ? "no OpenCL platform (install pocl-opencl-icd to run on the CPU)"
-                               : "no OpenCL platform where the environment says that they are: " + places};
-    }
-    for (const cl::Platform& platform : platforms) {
-        const std::string name = trimmed(info_of<CL_PLATFORM_NAME>(platform));
-        if (left_out(name)) continue;
+    if (const std::vector<Aborted> aborted = aborted_opencl(); !aborted.empty())
+        found.why_none = fmt::format("{} {}", aborted.back().platform, aborted.back().what);
+    else if (platforms.empty())
+        found.why_none = places.empty() ? "no OpenCL platform (install pocl-opencl-icd to run on the CPU)"
+                                        : "no OpenCL platform where the environment says that they are: " + places;
+    for (const auto& [platform, name] : platforms) {
+        if (given_up(name)) continue;
         if (name == pocl) {
             take_pocl_cache();
             if (const std::string small = small_stack(), full = full_pocl_cache(); !(small + full).empty()) {

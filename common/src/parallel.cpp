@@ -1,4 +1,5 @@
 #include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -92,8 +92,8 @@ def menu_html(menu, current, at):
 
 
 class Site:
-    def __init__(self, repository, menu):
-        self.repository, self.menu = repository, menu
+    def __init__(self, repository, menu, code):
+        self.repository, self.menu, self.code = repository, menu, code  # {name: address} of pages by Doxygen that the search finds
         asked = ["git", "-C", repository.root, "log", "-1", "--format=commit %h of %cs"] if shutil.which("git") else ["true"]
         self.commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, entry of the menu, previous, next)
@@ -118,9 +118,12 @@ class Site:
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
+        for name, address in self.code.items():
+            body = (folder / address).read_text(encoding="utf-8").partition('<div class="contents">')[2]
+            index += search.sections_of(address, name, re.sub('(?s)<dl class="section user">.*?</dl>', "", body), [])  # not of rungs
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
-            search.write(folder, [*index, *search.sections_of_names(folder, self.repository.api_names)])
+            search.write(folder, index)
         return texts
 
 
@@ -150,7 +153,7 @@ def build(root, folder):
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
     pages = read_all(repository)
     menu = menu_of(repository, pages)
-    site, listings = Site(repository, menu), Listings(repository)
+    site, listings = Site(repository, menu, doxygen.pages(repository.headers())), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
     order = [one for one in flat(menu) if "/" not in one[0]]

@@ -31,8 +31,8 @@ except ImportError:
     lunr = None
 MISSING = "" if lunr and SCRIPT else "the pages have no search: it needs lunr (Debian's packages python3-lunr and libjs-lunr)"
 # What a page counts in comparison with a rung's, by how its address begins. A definition counts more than any page.
-WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "file_": .3}
-DEFINITION, ITEM, NAME = 8, 1.5, 1.5  # of a word; of something in a text; of something in namespace gpulab
+WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "api": 1.5, "file_": .3}
+DEFINITION, ITEM = 8, 1.5  # of a word; of something in a text
 
 
 @functools.cache
@@ -93,13 +93,6 @@ def sections_of(address, title, body, sections):
         for anchor, word, more in re.findall(pattern, body, re.DOTALL):
             word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
             yield f"{address}#{anchor}", title, word, more.removeprefix(": "), weight
-
-
-def sections_of_names(folder, names):
-    """The same of each name in Doxygen's pages: of a class with what its page says of it first."""
-    for name, address in names.items():
-        page = "" if "#" in address else (folder / address).read_text(encoding="utf-8").partition('<div class="contents">')[2].partition("<table")[0]
-        yield address, "All sources", name, " ".join(unescape(re.sub("<[^>]*>", " ", page)).replace("More...", "").split()), NAME
 
 
 def write(folder, sections):

@@ -8,6 +8,7 @@
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

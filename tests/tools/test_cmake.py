@@ -172,7 +172,7 @@ def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
     while not (scratch / "begun").exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    _, printed = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=600)
     assert process.returncode == 128 + signal.SIGTERM and "ended before its end" in printed, (process.returncode, printed)
     # What an unreadable file would tell is left out; the exit code stays that of ctest.
     (build / "CTestCustom.cmake").write_text(

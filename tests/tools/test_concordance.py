@@ -15,11 +15,11 @@ bare = "program"
 [text.items]
 "program 1.1" = { what = "a loop" }
 "programs 1.2 to 1.4" = { what = "threads" }
-"section 1.3.2" = { what = "barriers", at = ["one study divergence", "one question 2", "one exercise 1", "docs/kernels.md#lane"] }
+"section 1.3.2" = { what = "barriers", words = "lane", at = ["one study divergence", "one question 2", "one exercise 1", "docs/kernels.md#lane"] }
 "table 2.1" = { what = "times" }
 "figure 2.2" = { what = "a tree", open = "no picture; one would close it" }
-"chapter 5" = { what = "the end", at = ["README.md"] }
-"exercise 2.3" = { what = "a scan", at = ["one cuda_b", "mistake one cuda-wrong", "labs/01_one/README.md#run-it"] }
+"chapter 5" = { what = "the end", words = "all", at = ["README.md"] }
+"exercise 2.3" = { what = "a scan", words = "study, table-2-1", at = ["one cuda_b", "mistake one cuda-wrong", "labs/01_one/README.md#run-it"] }
 
 [[text]]
 name = "Blog"
@@ -142,6 +142,10 @@ RUNG, LIST = "labs/01_one/cuda/01_a.cu", "docs/sources.toml"
     (LIST, "kernels.md#lane", "kernels.md#lanes", "there is no 'docs/kernels.md#lanes'"),
     (LIST, "README.md#run-it", "README.md#run", "there is no 'labs/01_one/README.md#run'"),
     (LIST, "docs/kernels.md#lane", "docs/words.md", "there is no 'docs/words.md'"),
+    (LIST, 'words = "all", ', "", "Book, chapter 5: name the words that stand on its page"),
+    (LIST, "study, table-2-1", "study, Core", "Book, exercise 2.3: nothing says Core at labs/01_one/README.md#run-it"),
+    (LIST, '"lane"', '"lane, words"', "Book, section 1.3.2: nothing says words at docs/kernels.md#lane"),
+    (LIST, "figure 2.2\" = { what", "figure 2.2\" = { words = \"a tree\", what", "Book, figure 2.2: nothing says a tree at a page"),
     ("docs/texts-faults.md", "Programs 1.1", "Programs 1.5", "names program 1.5 of Book"),
     ("docs/texts-faults.md", "`cuda-wrong`", "`cuda-other`", "'cuda-other' is no variant, study or mistake"),
     ("docs/concordance.md", "a loop", "a cycle", "docs/concordance.md is not up to date: run tools/concordance"),

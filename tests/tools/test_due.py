@@ -146,7 +146,7 @@ text, bad = "", False
 for name in words[0].split(","):
     how = behaviour.get(name.split()[0], "passes")
     bad |= how in ("crashes", "ends-badly")
-    if how == "hangs": time.sleep(60)
+    if how == "hangs": time.sleep(600)
     if how == "crashes": break  # as Catch2 ends its report
     inner = {"fails": "<StdOut>\\n%s is wrong\\n  every size: n = 1 &lt; 2\\n</StdOut>" % name, "skips": "<Skip>\\n no fp64\\n</Skip>"}.get(how, "")
     text += '<TestCase name="%s" tags="[x]">%s<OverallResult success="%s" skips="0" durationInSeconds="0.5"/></TestCase>' % (
@@ -230,7 +230,7 @@ def test_what_does_not_end_takes_no_longer_than_the_minutes_and_the_rest_is_kept
     monkeypatch.setattr(due, "GRACE", 1)
     begin = time.monotonic()
     code, out, verdicts = run("cuda_b=hangs", "--minutes", "0.1")
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 120
     assert code == 0 and verdicts["opencl opencl_a"] == "passed" and "cuda cuda_b" not in verdicts
     assert "cuda cuda_b" in {item.name for item in due.Everything(tree).due()}
 

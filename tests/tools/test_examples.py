@@ -1,10 +1,13 @@
-"""The examples by hand in the ways through the labs, PATH.md: their numbers once more, by other means than those of the page."""
+"""The examples of the pages: those by hand in the ways through the labs, PATH.md, once more by other means than those of the page, and
+the matrix from practice."""
 
+import os
 import re
+import subprocess
 from fractions import Fraction
 
 import pytest
-from conftest import LABS, ROOT
+from conftest import LABS, ROOT, passed, refused
 
 pytestmark = pytest.mark.skipif(len(LABS) < 9, reason="not all labs are here")
 
@@ -195,3 +198,20 @@ def test_an_example_by_hand_is_right_and_each_digit_counts(lab):
     for digit in re.finditer("[0-9]", text):
         with pytest.raises((AssertionError, ValueError, ZeroDivisionError, TypeError, KeyError, IndexError)):
             check(lab, f"{text[:digit.start()]}{(int(digit[0]) + 1) % 10}{text[digit.end():]}")
+
+
+def test_the_matrix_from_practice_is_fetched_by_one_command_and_takes_as_many_iterations_as_the_page_says(scratch):
+    fetch = ROOT / "tools/fetch-matrix"
+    refused(subprocess.run([fetch, "."], cwd=scratch, capture_output=True, text=True, check=False), "takes no arguments")
+    fetched = subprocess.run([fetch], cwd=scratch, capture_output=True, text=True, check=False)
+    if fetched.returncode:
+        refused(fetched, "fetch")
+        pytest.skip(fetched.stderr)
+    assert os.listdir(scratch) == ["lund_a.mtx"]
+    build = os.environ.get("GPULAB_BUILD", ROOT / "build/default")
+    page = (ROOT / "labs/09_cg/MEASURED.md").read_text(encoding="utf-8")
+    plain, jacobi = re.search(r"rise and fall for (\d+) iterations, with Jacobi for (\d+)", page).groups()
+    for options, iterations in (([], plain), (["--preconditioner", "jacobi"], jacobi)):
+        run = passed(f"{build}/bin/cg", "--matrix", scratch / "lund_a.mtx", "--variant", "cpu_sequential", *options)
+        assert f"converged after {iterations} iterations" in run.stdout
+    assert " 0 wrong" in passed(f"{build}/bin/spmv", "--matrix", scratch / "lund_a.mtx", "--backend", "cpu,opencl").stdout

@@ -599,7 +599,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
     words = ["grade", "saxpy", *everybody, "--out", str(out), "--jobs", "1"]
     with subprocess.Popen([*COMMAND, *words], env=VARIABLES, stderr=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL) as running:
-        end = time.monotonic() + 50
+        end = time.monotonic() + 600
         while len(list(out.glob("submissions/*/graded.json"))) < 1 and time.monotonic() < end:
             time.sleep(0.05)
         running.send_signal(signal.SIGKILL)
@@ -626,7 +626,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
             begin = time.monotonic()
             printed = running.stderr.read()
             assert running.wait() == rc, f"{number.name}: {printed}"
-        assert time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s"
+        assert time.monotonic() - begin < 60, f"{number.name} took {time.monotonic() - begin:.0f} s"
         assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
         assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
         assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], "what counts as graded"

@@ -127,7 +127,7 @@ def test_a_program_that_answers_the_question_for_its_kernels_byte_by_byte_holds_
         dripping.start()
         begin = time.monotonic()
         assert counter.ask() is None, "kernels"
-        assert time.monotonic() - begin < 2, f"it took {time.monotonic() - begin:.1f} s"
+        assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s"
     finally:
         end.set()
         dripping.join()
@@ -357,16 +357,16 @@ def test_what_a_program_puts_in_place_of_the_log_of_a_tool_is_not_read(scratch):
     assert read_log(scratch / "secret") == "the seed", "a log"
 
 
-def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(scratch):
+def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(scratch, monkeypatch):
     scratch.chmod(0o711)
     sandbox = Sandbox("none", scratch)
 
-    def message(script, seconds=20.0):
+    def message(script, seconds=120.0):
         begin = time.monotonic()
         try:
-            cuda.run(sandbox, ["sh", "-c", script], 0, scratch, [], begin + seconds)
+            cuda.run(sandbox, ["sh", "-c", script], 0, scratch, [], seconds)
         except cuda.DoesNotCompile as error:
-            assert time.monotonic() - begin < 10, f"{script}: it took {time.monotonic() - begin:.1f} s"
+            assert time.monotonic() - begin < 60, f"{script}: it took {time.monotonic() - begin:.1f} s"
             return str(error)
         return ""
 
@@ -375,11 +375,14 @@ def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(s
         "endless errors"
     assert message("exec yes") == "the compiler said more than 8 MB", "an endless output"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10, "it was kept"
-    assert message("exec sleep 60", 0.5) == "the compiler did not end in time", "one that does not end"
-    assert message("exec >&- 2>&-; exec sleep 60", 0.5) == "the compiler did not end in time", \
+    assert message("exec sleep 600", 0.5) == "the compiler did not end in time", "one that does not end"
+    assert message("exec >&- 2>&-; exec sleep 600", 0.5) == "the compiler did not end in time", \
         "one that says nothing more"
     assert message("echo out; echo wrong >&2; exit 3") == "out\nwrong\n", "an ordinary error"
     assert message("echo warning >&2") == "", "a warning"
+    for used, said in ((0.1, ""), (0.4, "the compiler did not end in time")):
+        monkeypatch.setattr(Sandbox, "processor_time", lambda *_, used=used: (used, True))
+        assert message("sleep 1.2", 0.3) == said, "others take the processors from it"
 
 
 def test_files_that_are_compiled_at_the_same_time_wait_until_the_headers_beside_them_are_there(scratch):

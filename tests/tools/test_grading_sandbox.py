@@ -41,7 +41,7 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
         "the state of the orphan, and its threads"
     begin, user = time.monotonic(), users.user_of(0)
     users.end(process, 0)
-    assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s"
+    assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s"
     assert not Path(f"/proc/{orphan}").exists(), "it is gone"
     assert users.user_of(0) == user, "the user of the slot"
 
@@ -111,6 +111,16 @@ def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
     sandbox.end(process, 0)
 
 
+def test_many_processes_that_compute_take_no_points_from_a_neighbour():
+    with judge_of("saxpy", seconds=5) as judge:
+        spins = judge.sandbox.start(["/usr/bin/python3", "-c", "import os\nfor _ in range(4): os.fork()\nwhile True: pass"], slot=1,
+                                    scratch=judge.sandbox.folder("slot1", 1), readable=[], environment={})
+        results = results_of(judge, "many-blocks", tests=lambda one: one.check == "values")
+        assert judge.sandbox.processor_time(spins, 1)[1], "they compute yet"
+        judge.sandbox.end(spins, 1)
+        assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
 FORBIDDEN = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"  # keyctl, unshare, bpf, io_uring_setup, and clone of a user
              "for call in ((250, 0), (272, 0x10000000), (321, 0), (425, 1), (56, 0x10000011)): print(libc.syscall(*call, 0, 0, 0, 0), end=' ')")
 
@@ -144,7 +154,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
         out, _ = process.communicate()
         begin = time.monotonic()
         users.end(process, 0)
-        assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}"
+        assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}"
         assert command == ["true"] or not shutil.which("setpriv") or b"NoNewPrivs:\t1" in out, \
             "it may get new privileges"
     user = users.user_of(0)

@@ -279,6 +279,12 @@ def test_without_network_one_line_names_the_packages_to_install(scratch):
         assert "CMake Error" not in done.stderr, done
 
 
+def test_pip_runs_no_file_of_the_current_folder(scratch):
+    (scratch / "pip.py").write_text("print('eve')")
+    done = Machine(scratch).run("bash", "-c", f'. "{ROOT}/tools/setup.sh"\ncd "{scratch}"\npip --version')
+    assert "eve" not in done.stdout, done
+
+
 def test_axe_is_downloaded_once_and_one_line_says_when_pip_fails(scratch):
     machine = Machine(scratch)
     fetch = f'. "{ROOT}/tools/setup.sh"\nroot="{scratch}" fetch_axe'

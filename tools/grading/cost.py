@@ -76,7 +76,7 @@ def sizes_of(case: dict[str, Any]) -> dict[str, float]:
     """The numbers of a case by name. Of one that is chosen by chance, "{10-40}", the smallest."""
     found = {}
     for name, one in case.items():
-        drawn = re.fullmatch(r"\{(\d+)-\d+\}", one) if isinstance(one, str) else None
+        drawn = re.fullmatch(r"\{(\d+)-[\d:]+\}", one) if isinstance(one, str) else None
         if drawn or type(one) is int:
             found[name] = float(drawn[1] if drawn else one)
     return found

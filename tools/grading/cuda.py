@@ -16,9 +16,10 @@ from . import clock
 from .exercises import Lab, Part
 from .fault import Fault
 from .sandbox import Limits, Sandbox, remove
+from .worker import ASLEEP, PATIENCE
 
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
-BUILD_SECONDS = 120.0  # for the compiler and both links together
+BUILD_SECONDS = 120.0  # of processor time, for the compiler and for each link
 MAX_SAID = 8 << 20  # bytes that a compiler says before it is ended
 COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, used_bytes=8 << 30, processes=64, file_bytes=256 << 20, files=512)
 
@@ -139,7 +140,6 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
     tree = hand_out(lab, sandbox)
-    deadline = clock.now() + BUILD_SECONDS
     sources = scratch / "src"  # the folders of the lab's CUDA files, with the student's in their place
     for place in ("cuda", "devices"):
         if (tree / "labs" / lab.folder / place).is_dir():
@@ -160,17 +160,17 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
     # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
     command = [word for word in command if not word.startswith(f"-I{folder}/") or word.startswith(f"-I{folder}/_deps/")]
-    run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
+    run(sandbox, command, slot, scratch, [tree, *fetched])
     looked_at = sandbox.folder(f"{scratch.name}/look", slot)
     words = ["sh", "-c", 'nm -P "$0" && objdump -d --no-show-raw-insn "$0" | grep -E "\tsyscall|\tsysenter|\tint " || true', str(target)]
-    reaches = reached(run(sandbox, words, slot, looked_at, [target], deadline))
+    reaches = reached(run(sandbox, words, slot, looked_at, [target]))
     link = with_object(link_command(folder, f"worker_{lab.name}_{part.rung}"), lab, str(target))
     programs = []
     for command in (link, without_launches(link)):
         place = sandbox.folder(f"{scratch.name}/program", slot)
         programs.append(place / f"worker_{lab.name}_{part.rung}")
         command[command.index("-o") + 1] = str(programs[-1])
-        run(sandbox, with_copies(command, folder, place), slot, place, [target], deadline)
+        run(sandbox, with_copies(command, folder, place), slot, place, [target])
     return Programs(*programs, scratch, reaches)
 
 
@@ -200,17 +200,22 @@ def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
     return words
 
 
-def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path], deadline: float) -> str:
-    """Runs a compiler or linker, and returns what it says. That may be endless: a submission can make it say anything."""
+def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path],
+        seconds: float = BUILD_SECONDS) -> str:
+    """Runs a compiler or linker, and returns what it says. That may be endless: a submission can make it say anything.
+
+    @param seconds of processor time; it gets PATIENCE times as many by the clock
+    """
     short = ["bash", "-o", "pipefail", "-c", f'"$@" 2>&1 | head -c {MAX_SAID + 1}', "bash", *command]
     process = sandbox.start(short, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE, kept=scratch)
-    printed = None
+    printed, used, asleep, end = None, 0.0, 0, clock.now() + PATIENCE * seconds
     try:
-        while printed is None and (left := deadline - clock.now()) > 0:
+        while printed is None and used < seconds and asleep <= ASLEEP and clock.now() < end:
             try:
-                printed, _ = process.communicate(timeout=min(left, 1))
+                printed, _ = process.communicate(timeout=0.5)
             except subprocess.TimeoutExpired:
-                pass
+                used, runs = sandbox.processor_time(process, slot)
+                asleep = 0 if runs else asleep + 1
     finally:
         sandbox.end(process, slot)
     if printed is None:

@@ -209,6 +209,8 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
             need(titles.count(test.name) == 1 and test.points > 0 and test.problems(),
                  f"'{test.name}' appears twice, or has no points or no cases")
             need(test.check == "cost" or not test.bounds, f"'{test.name}' of '{name}' has bounds, which belong to the check 'cost'")
+            need(test.check != "cost" or all(any("{" in str(value) for value in case.values()) for case in test.cases),
+                 f"'{test.name}' of '{name}' draws no size")
             try:
                 check_bounds(test.bounds, test.problems()) if test.check == "cost" else None
             except ValueError as error:

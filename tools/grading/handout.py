@@ -220,7 +220,7 @@ def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
     grading.mkdir(parents=True)
     for name in TOOLS:
         shutil.copy(Path(__file__).parent / name, grading / name)
-    for name in ("setup.sh", "plot", "results.py"):
+    for name in ("setup.sh", "plot", "results.py", "fetch-matrix"):
         shutil.copy(root / "tools" / name, target / "tools" / name)
     copy_tree(root, root / "tools" / "explain", target / "tools" / "explain")
     shutil.copy(STUDENT / "lab", target / "lab")

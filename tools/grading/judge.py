@@ -493,6 +493,8 @@ class Run:
         for number, problem in enumerate(self.test.problems() * rounds, first):
             seed = self.judge.seed(self.exercise, self.test, number)
             chance = random.Random(f"sizes {seed}")
+            if "group" in problem and self.part.backend == "cuda":  # there the file says how many threads a block has
+                continue
             once = {"repeats": 1} if self.emulated and self.test.check == "speed" and "repeats" in problem else {}
             cases.append({name: drawn(value, chance) for name, value in problem.items()} | once | {"seed": seed})
         return cases
@@ -1038,10 +1040,10 @@ def share_for(ratio: float) -> float:
 
 
 def drawn(value: Any, chance: random.Random) -> Any:
-    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40."""
+    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40; "{16-48:16}": 16, 32 or 48."""
     if not isinstance(value, str):
         return value
-    text = re.sub(r"\{(\d+)-(\d+)\}", lambda ends: str(chance.randint(int(ends[1]), int(ends[2]))), value)
+    text = re.sub(r"\{(\d+)-(\d+):?(\d*)\}", lambda ends: str(chance.randrange(int(ends[1]), int(ends[2]) + 1, int(ends[3] or 1))), value)
     return int(text) if text != value and text.isdigit() else text
 
 

@@ -1,33 +1,15 @@
 /// @file
-/// Starts threads, or says why not. Cuts an index range into parts and gives each to a thread, whose exception reaches
-/// the caller; or starts a team of threads that wait for each other.
+/// Cuts an index range into parts and gives each to a thread, whose exception reaches the caller. Threads that wait for
+/// each other: threads.hpp. (Apart from it, because `<thread>` and `<functional>` take a third of the time in which
+/// a CUDA rung compiles.)
 #pragma once
 
 #include <cstddef>
 #include <cstring>
-#include <functional>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace gpulab {
-
-/// Threads that run until their work is done. Its destructor waits for all of them.
-class Threads {
-public:
-    Threads() = default;
-    ~Threads() { join(); }
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
-
-    /// Starts a thread that calls work(), which does not throw. @throws Unsupported when the system has no more threads
-    void start(std::function<void()> work);
-    void join();                                          ///< waits for all threads
-    std::size_t count() const { return threads_.size(); } ///< started, and not joined yet
-
-private:
-    std::vector<std::thread> threads_;
-};
 
 /// The number of parts that the work is worth, at most hardware_threads().
 /// @param worth_a_thread work below which another thread does not pay off
@@ -43,25 +25,6 @@ void call_for_parts(unsigned parts, void (*call)(const void* body, unsigned part
 template <class Body> void for_parts(unsigned parts, const Body& body) {
     const auto call = [](const void* b, unsigned part) { (*static_cast<const Body*>(b))(part); };
     detail::call_for_parts(parts, call, &body);
-}
-
-/// Calls body(thread) for thread = 0 ... threads - 1, all at the same time, and waits: they may wait for each other.
-/// None begins before all have been started.
-/// @throws Unsupported when the system has no more threads: then no body has been called. Else the exception of the
-///         first thread that threw
-void in_team(int threads, const std::function<void(int thread)>& body);
-
-/// The same for threads that meet at a std::barrier of that size. A thread that throws leaves it, so that the others do
-/// not wait for it.
-template <class Barrier, class Body> void in_team(int threads, Barrier& barrier, const Body& body) {
-    in_team(threads, [&](int thread) {
-        try {
-            body(thread);
-        } catch (...) {
-            barrier.arrive_and_drop();
-            throw;
-        }
-    });
 }
 
 /// Calls body(begin, end) for consecutive pieces of 0 ... n - 1.

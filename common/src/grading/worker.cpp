@@ -5,6 +5,8 @@
 #include <iterator>
 #include <unistd.h>
 
+#include "gpulab/opencl/group.hpp"
+
 namespace gpulab::grading {
 
 namespace {
@@ -42,7 +44,9 @@ std::string Worker::answer(std::string_view message) const {
         Reader in(message);
         std::string type;
         std::int32_t repeats = 1;
-        in(type, repeats);
+        std::uint32_t group = 0;
+        in(type, repeats, group);
+        group_override = group;
         if (devices(backend_).empty()) return refusal(Answer::no_device, why_no_devices(backend_));
         use(devices(backend_).front());
         const auto run = runs_.find(type);

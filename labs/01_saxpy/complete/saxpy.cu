@@ -1,12 +1,13 @@
 // SAXPY as one complete program in CUDA: c[i] = k a[i] + b[i]. It needs no other file of this project.
-// (Alfaro Vigo & Rossetto, programs 2.3, 2.4 and 2.5)
+// (Alfaro Vigo & Rossetto, programs 2.3 and 2.4)
 //
 //     nvcc saxpy.cu -o saxpy
 //     ./saxpy          # 1000000 elements
 //     ./saxpy 1000     # or as many as you say
 //
-// cuda_raw (cuda/01_raw.cu) has the same six steps, and also times the kernel. nvcc compiles for an old GPU unless you
-// name one, and the driver translates the program for yours when it starts; `-arch=native` compiles for yours at once.
+// cuda_raw (cuda/01_raw.cu) has the same six steps, and also times the kernel with events (program 2.5). nvcc compiles
+// for an old GPU unless you name one, and the driver translates the program for yours when it starts; `-arch=native`
+// compiles for yours at once.
 //
 // Exit codes: 0 the result is right, 1 it is wrong, 2 something failed.
 #include <cfloat>

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 

@@ -5,7 +5,7 @@
 // the line for a part of its floats, and the threads write to the same line of c in turn, so that the line moves from
 // core to core (false sharing). On a GPU the same order is the right one: see cuda_grid_stride.
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

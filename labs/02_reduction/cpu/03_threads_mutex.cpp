@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "reduction.hpp"
 
 namespace reduction {

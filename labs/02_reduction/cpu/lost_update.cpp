@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "studies.hpp"
 
 namespace reduction {

@@ -26,20 +26,20 @@ template <class T> void opencl_tree_interleaved(const SumProblem<T>& p, Scalar<T
     std::vector<Round> rounds;             // a kernel object keeps its arguments, so each round has its own
     std::vector<gpulab::ClBuffer<T>> sums; // of the groups, of the groups of groups, ... down to a single one
     for (std::size_t n = p.size(); rounds.empty() || n > 1; n = rounds.back().groups) {
-        const std::size_t groups = gpulab::grid_size(n, local_size);
+        const std::size_t groups = gpulab::grid_size(n, local_size());
         const cl::Buffer from = rounds.empty() ? a.data() : sums.back().data();
         sums.emplace_back(groups);
         cl::Kernel kernel = kernel_for<T>(tree_interleaved_cl, "tree_interleaved");
-        gpulab::set_args(kernel, from, cl_ulong{n}, cl::Local(local_size * sizeof(T)), sums.back().data());
+        gpulab::set_args(kernel, from, cl_ulong{n}, cl::Local(local_size() * sizeof(T)), sums.back().data());
         rounds.push_back({kernel, groups});
     }
     std::vector<T> host(1);
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Round& round : rounds) // the queue is in order: a round begins when the one before it has ended
-            gpulab::enqueue(queue, round.kernel, round.groups * local_size, local_size, events.add());
+            gpulab::enqueue(queue, round.kernel, round.groups * local_size(), local_size(), events.add());
         queue.enqueueReadBuffer(sums.back().data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    watch.tile(local_size * local_size); // of the second round
+    watch.tile(local_size() * local_size()); // of the second round
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
     sums.back().copy_to(sum); // the same number again, and a check of the guard bands

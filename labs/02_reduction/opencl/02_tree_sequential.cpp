@@ -10,7 +10,7 @@
 namespace reduction {
 
 template <class T> void opencl_tree_sequential(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    watch.tile(local_size * local_size);                                 // of the second round
+    watch.tile(local_size() * local_size());                             // of the second round
     sum_in_rounds(tree_sequential_cl, "tree_sequential", p, sum, watch); // the host half of rung 1
 }
 

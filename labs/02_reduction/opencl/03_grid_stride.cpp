@@ -21,12 +21,12 @@ template <class T> void opencl_grid_stride(const SumProblem<T>& p, Scalar<T>& su
     cl::Kernel first = kernel_for<T>(grid_stride_cl, "grid_stride"),
                second = kernel_for<T>(grid_stride_cl, "grid_stride");
     const cl_ulong n = p.size(), left = groups;
-    const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));
+    const cl::LocalSpaceArg x = cl::Local(local_size() * sizeof(T));
     gpulab::set_args(first, a.data(), n, x, sums.data());
     gpulab::set_args(second, sums.data(), left, x, result.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        gpulab::enqueue(queue, first, groups * local_size, local_size, events.add());
-        gpulab::enqueue(queue, second, local_size, local_size, events.add());
+        gpulab::enqueue(queue, first, groups * local_size(), local_size(), events.add());
+        gpulab::enqueue(queue, second, local_size(), local_size(), events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums, result));

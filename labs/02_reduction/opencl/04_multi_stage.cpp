@@ -18,9 +18,9 @@ template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& su
 
     cl::Kernel kernel = kernel_for<T>(multi_stage_cl, "multi_stage");
     const cl_ulong n = p.size();
-    gpulab::set_args(kernel, a.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
+    gpulab::set_args(kernel, a.data(), n, cl::Local(local_size() * sizeof(T)), sums.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        gpulab::enqueue(queue, kernel, groups * local_size, local_size, events.add());
+        gpulab::enqueue(queue, kernel, groups * local_size(), local_size(), events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));

@@ -21,16 +21,16 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
     // A kernel object keeps its arguments, so each launch has its own.
     cl::Kernel first = kernel_for<T>(vectorised_cl, "vectorised"), second = kernel_for<T>(vectorised_cl, "vectorised");
     const cl_ulong n = p.size(), left = groups;
-    const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));
+    const cl::LocalSpaceArg x = cl::Local(local_size() * sizeof(T));
     gpulab::set_args(first, a.data(), n, x, sums.data());
     gpulab::set_args(second, sums.data(), left, x, result.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        gpulab::enqueue(queue, first, groups * local_size, local_size, events.add());
-        gpulab::enqueue(queue, second, local_size, local_size, events.add());
+        gpulab::enqueue(queue, first, groups * local_size(), local_size(), events.add());
+        gpulab::enqueue(queue, second, local_size(), local_size(), events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    const std::size_t grid = max_groups() * local_size * width;
-    watch.tile(local_size * width);
+    const std::size_t grid = max_groups() * local_size() * width;
+    watch.tile(local_size() * width);
     watch.tile(grid);
     watch.tile(4 * grid); // four loads at a time
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums, result));

@@ -15,7 +15,7 @@ template <class T> void opencl_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopw
 
     cl::Kernel kernel = kernel_for<T>(dot_cl, "dot_product");
     const cl_ulong n = p.size();
-    gpulab::set_args(kernel, a.data(), b.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
+    gpulab::set_args(kernel, a.data(), b.data(), n, cl::Local(local_size() * sizeof(T)), sums.data());
     dot[0] = sum_of_groups(kernel, sums, watch); // the host half of opencl_multi_stage
 }
 

@@ -14,7 +14,7 @@ void opencl_count(std::size_t n, Addition addition, Count& count, Stopwatch& wat
     const auto to_zero = [&](const cl::CommandQueue& queue) {
         queue.enqueueFillBuffer(total.data(), cl_uint{0}, 0, total.bytes());
     };
-    gpulab::watch_kernel(watch, kernel, gpulab::global_size(n, local_size), local_size, to_zero);
+    gpulab::watch_kernel(watch, kernel, gpulab::global_size(n, local_size()), local_size(), to_zero);
     total.copy_to(count);
 }
 

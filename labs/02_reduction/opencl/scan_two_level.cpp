@@ -17,8 +17,8 @@
 namespace reduction {
 
 template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
-    constexpr std::size_t tile = local_size * 4;
-    const auto tiles_of = [](std::size_t n) { return std::size_t{gpulab::grid_size(n, tile)}; };
+    const unsigned tile = local_size() * 4;
+    const auto tiles_of = [tile](std::size_t n) { return std::size_t{gpulab::grid_size(n, tile)}; };
     const gpulab::ClBuffer<T> a(p.a);
     gpulab::ClBuffer<T> result(p.size());
     std::vector<gpulab::ClBuffer<T>> sums; // of the tiles, of the tiles of tiles, ... down to a single one
@@ -38,7 +38,7 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
         const cl_ulong n = level(k).size();
         const cl_int inclusive = k == 0 && p.kind == Scan::inclusive;
         gpulab::set_args(scan, k == 0 ? a.data() : level(k).data(), level(k).data(), n,
-                         cl::Local(local_size * sizeof(T)), sums[k].data(), inclusive);
+                         cl::Local(local_size() * sizeof(T)), sums[k].data(), inclusive);
         steps.push_back({scan, tiles_of(n)});
     }
     for (std::size_t k = sums.size() - 1; k-- > 0;) { // down: a level is complete once the one above is added
@@ -50,7 +50,7 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
 
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Step& step : steps)
-            gpulab::enqueue(queue, step.kernel, step.tiles * local_size, local_size, events.add());
+            gpulab::enqueue(queue, step.kernel, step.tiles * local_size(), local_size(), events.add());
     };
     watch.tile(tile * tile); // of tiles of tiles
     gpulab::watch_queue(watch, launch, gpulab::poisoning(result, sums));

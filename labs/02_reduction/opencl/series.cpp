@@ -13,7 +13,7 @@ template <class T> void opencl_series(const SeriesProblem<T>& p, Scalar<T>& sum,
 
     cl::Kernel kernel = kernel_for<T>(series_cl, "series");
     const cl_ulong terms = p.terms;
-    gpulab::set_args(kernel, cl_int{p.series == Series::pi}, p.x, terms, cl::Local(local_size * sizeof(T)),
+    gpulab::set_args(kernel, cl_int{p.series == Series::pi}, p.x, terms, cl::Local(local_size() * sizeof(T)),
                      sums.data());
     sum[0] = sum_of_groups(kernel, sums, watch); // the host half of opencl_multi_stage
 }

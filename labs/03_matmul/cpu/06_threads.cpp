@@ -6,7 +6,7 @@
 // are read from start to end (packing), and keeps a block of sums in registers.
 #include "blocks.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 namespace matmul {
 

@@ -9,6 +9,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "spmv.hpp"
 
 namespace spmv {

@@ -5,7 +5,7 @@
 //
 // Limit: the cores, which work on one byte at a time and test each for alpha.
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "streams.hpp"
 
 namespace streams {

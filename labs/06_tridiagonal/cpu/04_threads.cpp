@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {

@@ -9,7 +9,7 @@
 
 #include "book.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace fdtd {

@@ -10,7 +10,7 @@
 
 #include "fdtd.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
 

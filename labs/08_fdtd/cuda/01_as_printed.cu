@@ -5,6 +5,7 @@
 // its last row, E_y without its last column.
 // Corrected: the book's program 4.2 adds the upper neighbour to DxHz instead of DyHz, which spoils both components.
 // Kept: the source is hard; it pins H_z to 0 after its pulse.
+// Changed: blocks of 32 x 8 threads, where program 4.3 has 32 x 32.
 // This rung and the next three compute the book's problem only (book.hpp): TE mode, one medium, a conductor on all
 // sides, one hard source in one cell.
 // Limit: threadIdx.x counts i, so neighbouring threads of a warp access numbers that are ny apart.

@@ -12,6 +12,7 @@
 
 #include "cg.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "scalars.hpp"
 #include "split.hpp"
 

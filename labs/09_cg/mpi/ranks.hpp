@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "gpulab/error.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace cg {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 namespace cg {
 

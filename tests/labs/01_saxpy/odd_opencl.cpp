@@ -1,11 +1,14 @@
 // OpenCL calls that end the program, or fail, as those of odd platforms do. A program loads this library before that of
-// OpenCL (LD_PRELOAD); the environment variable ODD_OPENCL says which call is odd.
+// OpenCL (LD_PRELOAD); the environment variable ODD_OPENCL says which call is odd. As a vendor's library, it is odd
+// while it is loaded. The signal is the clock's.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
 #undef NDEBUG
 #include <cassert>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <dlfcn.h>
 #include <string>
 #include <string_view>
@@ -14,6 +17,13 @@ namespace {
 bool odd(std::string_view what) {
     const char* const chosen = std::getenv("ODD_OPENCL");
     return chosen && chosen == what;
+}
+
+[[gnu::constructor]] void load() {
+    if (odd("load: exit")) std::exit(0);
+    if (odd("load: abort")) std::abort();
+    if (odd("load: crash")) raise(SIGSEGV);
+    if (odd("load: wait")) raise(SIGALRM);
 }
 } // namespace
 
@@ -24,6 +34,9 @@ extern "C" {
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id* devices,
                       cl_uint* count) {
     if (odd("search")) std::abort();
+    if (odd("computes"))
+        for (const std::clock_t begin = std::clock(); std::clock() < begin + CLOCKS_PER_SEC;) continue;
+    if (odd("computes") || odd("waits") || (odd("waits once") && !std::getenv("GPULAB_OPENCL_ABORTED"))) raise(SIGALRM);
     return USUAL(clGetDeviceIDs)(platform, type, room, devices, count);
 }
 

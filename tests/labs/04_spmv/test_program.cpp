@@ -99,6 +99,24 @@ const gpulab::testing::ProgramCases contract([] {
 });
 } // namespace
 
+namespace {
+/// On a CPU, whose arrays have no guard bands: behind the end of x stands a NaN.
+template <class T> void reads_no_more(const gpulab::Variant<spmv::Run<T>>& v, gpulab::testing::Faults& faults) {
+    faults.check("NaN behind x", [&] {
+        spmv::Problem<T> p = spmv::testing::whole_numbers(gpulab::generate_matrix<T>("random:33x31:1-9", 42));
+        const spmv::Reference<T> reference = spmv::make_reference(p);
+        p.x.reserve(p.x.size() + 1);
+        p.x.push_back(std::numeric_limits<T>::quiet_NaN());
+        p.x.pop_back();
+        spmv::Output<T> y(p.matrix.rows);
+        return gpulab::testing::fault_of(v.run, p, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
+    });
+}
+using gpulab::testing::only_on;
+const gpulab::testing::VariantCases in_float(spmv::variants<float>(), "reads nothing behind x", "",
+                                             reads_no_more<float>, only_on<gpulab::Backend::cpu>);
+} // namespace
+
 TEST_CASE("memory is counted before it is taken: entries, rows, columns and vectors", "[program]") {
     const auto grows = [](gpulab::MatrixSize more, double device, double host) {
         const auto base = spmv::memory_need<double>({1000, 1000, 1000});

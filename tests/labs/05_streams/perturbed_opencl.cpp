@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "gpulab/opencl/context.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "perturbed.hpp"
 
 using namespace streams::testing;

@@ -229,12 +229,12 @@ TEST_CASE("the study of mapped memory prints the bound of which it gives percent
 #if defined(STREAMS_PERTURBED)
 namespace {
 bool ticking = false;
-double ticks = 0;
+double ticks = 1e12; // more milliseconds than an int counts
 } // namespace
 extern "C" {
 double __real__ZN6gpulab8clock_msEv();
-/// gpulab::clock_ms(), by the linker's --wrap: a millisecond from one call to the next while a test wants that.
-double __wrap__ZN6gpulab8clock_msEv() { return ticking ? ++ticks : __real__ZN6gpulab8clock_msEv(); }
+/// gpulab::clock_ms(), by the linker's --wrap: 0.25 ms from one call to the next while a test wants that.
+double __wrap__ZN6gpulab8clock_msEv() { return ticking ? ticks += 0.25 : __real__ZN6gpulab8clock_msEv(); }
 }
 
 TEST_CASE("what poisons a pass, records it or compares it does not count in its total time", "[program]") {
@@ -253,9 +253,22 @@ TEST_CASE("what poisons a pass, records it or compares it does not count in its 
         // Three resets, and what follows the passes; in CUDA the blank image and two calls in between besides, and
         // behind cuda_polling a look at the marks.
         const double cuda = v.name == "cuda_polling" ? 4 : 3;
-        CHECK(watch.left_out_ms() == 3 + 1 + (v.backend == Backend::cuda ? cuda : 0));
-        CHECK(watch.kernel().median == 1);
+        CHECK(4 * watch.left_out_ms() == 3 + 1 + (v.backend == Backend::cuda ? cuda : 0));
+        CHECK(4 * watch.kernel().median == 1);
     }
+    const gpulab::Options options("streams", "a test");
+    const auto nothing = [] {};
+    const auto body = [&](streams::Output&, gpulab::Stopwatch& watch) {
+        watch.prepare(nothing);
+        watch.time(nothing);
+        watch.leave_out(nothing);
+    };
+    ticking = true;
+    const gpulab::Result r = gpulab::measure("a test", gpulab::devices(Backend::cpu).front(), out, options, body,
+                                             [] { return gpulab::compare(std::vector{1.0}, std::vector{1.0}, 0.0); });
+    ticking = false;
+    CHECK(4 * r.total_ms == 7 - 1);
+    CHECK(4 * r.prepared_ms == 1);
 }
 #endif
 

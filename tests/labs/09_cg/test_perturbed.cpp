@@ -15,7 +15,7 @@
 
 #include "gpulab/jobs.hpp"
 #include "gpulab/opencl/timing.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 #include "gpulab_testing/program.hpp"
 #include "systems.hpp"
 

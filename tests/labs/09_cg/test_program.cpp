@@ -283,6 +283,23 @@ TEST_CASE("the solution is written as soon as a variant has found it, before the
     CHECK(has(shown.err, "2 right"));
 }
 
+TEST_CASE("a solution that is recorded for the times of its kernels does not count in the total time", "[program]") {
+    const auto c = cg::testing::generated<double>("laplace2d:9", cg::testing::settings(0, 2));
+    for (const auto& v : cg::variants<double>()) {
+        if (!v.run || gpulab::devices(v.backend).empty()) continue;
+        gpulab::use(gpulab::devices(v.backend).front());
+        cg::Output<double> out;
+        out.x.resize(c.problem.n());
+        gpulab::Stopwatch once;
+        try {
+            v.run(c.problem, out, once);
+        } catch (const gpulab::Unsupported&) {
+        }
+        INFO(v.name);
+        CHECK((once.left_out_ms() > 0 || out.kernel_ms.empty()));
+    }
+}
+
 TEST_CASE("without convergence the exit code is 1, with the numbers, and the best x is written", "[program]") {
     const ScratchFile solution;
     const Outcome outcome =

@@ -14,7 +14,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/math.hpp"
-#include "gpulab/parallel.hpp"
+#include "gpulab/threads.hpp"
 
 namespace gpulab::testing {
 
