@@ -4,6 +4,9 @@
 # Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
 export PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
+PYTHONIOENCODING=${PYTHONIOENCODING:-}
+export PYTHONIOENCODING=${PYTHONIOENCODING%%:*}:replace # what a terminal cannot show
+
 say() { echo "lab: $*" >&2 || true; }
 die() {
     say "$*"

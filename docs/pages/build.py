@@ -3,7 +3,7 @@
 
 Pages are made of the Markdown files, and of the rungs and sources of the labs; those of all code, below api/, by Doxygen. They need
 no server: `index.html` can be opened as a file. --zip also packs them into one file. Exit code 1, with a line for each fault: a link
-that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments; the search, lunr.
+that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
 """
 
 import pathlib
@@ -92,8 +92,8 @@ def menu_html(menu, current, at):
 
 
 class Site:
-    def __init__(self, repository, menu, code):
-        self.repository, self.menu, self.code = repository, menu, code  # {name: address} of pages by Doxygen that the search finds
+    def __init__(self, repository, menu):
+        self.repository, self.menu = repository, menu
         asked = ["git", "-C", repository.root, "log", "-1", "--format=commit %h of %cs"] if shutil.which("git") else ["true"]
         self.commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, entry of the menu, previous, next)
@@ -118,9 +118,7 @@ class Site:
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
-        for name, address in self.code.items():
-            body = (folder / address).read_text(encoding="utf-8").partition('<div class="contents">')[2]
-            index += search.sections_of(address, name, re.sub('(?s)<dl class="section user">.*?</dl>', "", body), [])  # not of rungs
+        index += ((address, "API", name, "", search.OF_API) for name, address in self.repository.api.items())
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
             search.write(folder, index)
@@ -151,9 +149,10 @@ def build(root, folder):
     doxygen = Doxygen(repository)
     faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
+    repository.api = {path.removeprefix("common/include/gpulab/"): doxygen.files[path] for path in repository.headers() if path in doxygen.files} | doxygen.names
     pages = read_all(repository)
     menu = menu_of(repository, pages)
-    site, listings = Site(repository, menu, doxygen.pages(repository.headers())), Listings(repository)
+    site, listings = Site(repository, menu), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
     order = [one for one in flat(menu) if "/" not in one[0]]
@@ -195,11 +194,11 @@ def build(root, folder):
         shutil.copy(root / path, folder / path.removeprefix("docs/"))
     for name in ("pages.css", "pages.js"):
         shutil.copy(HERE / name, folder / name)
+    doxygen.move_to(folder)
     if font := search.installed("share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf"):
         shutil.copy(font, folder / "math.ttf")
         with (folder / "pages.css").open("a", encoding="utf-8") as styles:
             styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
-    doxygen.move_to(folder)
     texts = site.write(folder)
     return faults + broken_links(folder, texts), len(texts)
 

@@ -246,7 +246,7 @@ def test_formulas_are_set_without_a_script(found):
 FIRST_FOUND = {
     "what is a warp": "kernels.html#warp", "coalescing": "kernels.html#coalesced", "vectorized": "kernels.html#vectorized",
     "deadlock": "kernels.html#deadlock", "spilling": "kernels.html#spill", "Berenger": "lab_fdtd.html",
-    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api/cuda_2buffer_8hpp.html", "DeviceBuffer": "api/classgpulab_1_1DeviceBuffer.html",
+    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api/cuda_2buffer_8hpp.html",
     "bank conflicts": "kernels.html#bank", "occupancy": "kernels.html#occupancy", "memory bound": "kernels.html#memory-bound",
     "race condition": "parallel.html#when-threads-share-a-number", "warp shuffle": "kernels.html#shuffle", "pinned memory": "kernels.html#memory",
     "tensor cores": "kernels.html#tensor-core", "Kahan summation": "rung_reduction_cpu_kahan.html", "cuda_shuffle": "rung_reduction_cuda_shuffle.html",
