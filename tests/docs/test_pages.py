@@ -307,6 +307,7 @@ def test_on_a_phone_the_menu_opens_and_lists_the_labs(html, chromium):
         chromium.run("document.getElementById('menu-button').click(); document.querySelectorAll('#menu details').forEach(d => d.open = true)")
         assert chromium.run(f"{link}.checkVisibility() && {link}.getBoundingClientRect().height > 0"), name
         assert chromium.run("document.getElementById('menu-button').getAttribute('aria-expanded')") == "true"
+        assert chromium.run(f"{link}.addEventListener('click', e => e.preventDefault()); {link}.click(); !{link}.checkVisibility()"), "it covers the page"
 
 
 def test_without_scripts_the_menu_lists_the_pages_also_on_a_phone(html, chromium):
