@@ -139,6 +139,7 @@ def test_doxygen_alone_makes_pages_without_a_warning_whose_code_has_no_wrong_lin
     for page in ("md_labs_02_reduction_README", "md_docs_lessons_races", "annotated", "files", "globals", "namespaces", "classgpulab_1_1DeviceBuffer",
                  "06__shuffle_8cu", "03__tree__sequential_8cl_source"):
         assert (api / f"{page}.html").is_file(), page
+    assert not pages.broken(api, {name: page for name, page in pages.read(api).items() if name.startswith(("md_", "index"))})
     listed, known = [], pages.doxygen_knows(html.parent / "api.tag")
     for address, path in known.items():
         for page in (address, address.replace(".html", "_source.html")) if path.endswith((".hpp", ".cpp", ".cu", ".cuh", ".cl")) else ():
