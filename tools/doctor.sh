@@ -121,7 +121,7 @@ fi
 if have compute-sanitizer; then found "compute-sanitizer" "$(command -v compute-sanitizer)"; else
     absent "compute-sanitizer" "no such checks of CUDA kernels" "it comes with the CUDA toolkit"
 fi
-if have doxygen && have pandoc; then found Doxygen "$(version_of doxygen), Pandoc $(version_of pandoc)"; else
+if have doxygen && have pandoc; then found Doxygen "$(version_of doxygen), Pandoc $(version_of pandoc)$(! have dot || echo ", Graphviz")"; else
     absent Doxygen "or Pandoc: no pages; the READMEs of the labs can be read as they are" "./lab docs"
 fi
 if have chromium; then found Chromium "$(version_of chromium)"; else

@@ -85,7 +85,8 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
 to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
-to_document="doxygen=doxygen pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
+to_document="doxygen=doxygen graphviz=dot doxygen-awesome-css=/usr/share/doxygen-awesome-css/doxygen-awesome.css
+    pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
     python3-lunr=/usr/lib/python3/dist-packages/lunr libjs-lunr=/usr/share/javascript/lunr/lunr.min.js
     fonts-dejavu-extra=/usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf" # the last: formulas
 to_grade="python3=python3 bubblewrap=bwrap"

@@ -202,7 +202,7 @@ def device_functions(shown):
                 while end + 1 < len(shown) and not re.match(r"}", shown[end][1]):
                     end += 1
             if out:
-                out.append((shown[begin][0], "", ""))
+                out.append(("", "", ""))
             out += [one for one in shown[begin:end + 1] if one not in out]
             at = end
         at += 1

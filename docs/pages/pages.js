@@ -111,6 +111,9 @@ document.addEventListener("DOMContentLoaded", () => {
             menuButton.focus();
         }
     });
+    menu.addEventListener("click", event => { // a place of the page that is open
+        if (event.target.closest("a") && menu.classList.contains("open")) menuButton.click();
+    });
     const here = menu.querySelector("[aria-current]");
     if (here) menu.scrollTop = Math.max(0, here.offsetTop - menu.clientHeight / 2);
 

@@ -1,7 +1,6 @@
 """The index of the search, which lunr.js reads in the browser: made here by lunr.py, so that pages need no server and load no text twice."""
 
 import functools
-import html.parser
 import json
 import os
 import re
@@ -53,46 +52,25 @@ def stems_of(text):
     return out
 
 
-class Words(html.parser.HTMLParser):
-    """The words of a page by section, without listings."""
-
-    def __init__(self, anchors):
-        super().__init__()
-        self.anchors, self.parts, self.skip = anchors, [["", []]], []
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        if tag in ("pre", "annotation") and not (tag == "pre" and "declaration" in (attributes.get("class") or "")):
-            self.skip.append(tag)
-        if attributes.get("id") in self.anchors:
-            self.parts.append([attributes["id"], []])
-
-    def handle_endtag(self, tag):
-        if self.skip and self.skip[-1] == tag:
-            self.skip.pop()
-        if tag in ("p", "li", "td", "th", "h2", "h3", "dd", "dt", "summary"):
-            self.parts[-1][1].append(" ")
-
-    def handle_data(self, data):
-        if not self.skip:
-            self.parts[-1][1].append(data)
+def text_of(html):
+    """The words of a piece of a page, without listings."""
+    html = re.sub(r"(?s)<(pre|annotation)\b.*?</\1>", " ", html)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?(?:a|code|em|strong|span|m\w+)\b[^>]*>", "", html))).split())
 
 
 def sections_of(address, title, body, sections):
     """(address with its anchor, title of the page, title of the section, text, weight) of each section and each definition."""
     titles = {anchor: words for _, anchor, words in sections}
-    words = Words(titles)
-    words.feed(body)
     weight = next((weight for begin, weight in WEIGHTS.items() if address.startswith(begin)), 1)
-    for anchor, parts in words.parts:
-        text = " ".join("".join(parts).split()).removeprefix(titles.get(anchor, "")).strip(" #")
-        if text or anchor:
-            yield f"{address}#{anchor}".strip("#"), title, titles.get(anchor, ""), text, weight
+    first, *parts = re.split(r'(?s)<h[23] id="([^"]+)".*?</h[23]>', body)
+    if text_of(first):
+        yield address, title, "", text_of(first), 1.5 * weight  # the page itself
+    for anchor, part in zip(parts[::2], parts[1::2]):
+        yield f"{address}#{anchor}", title, titles.get(anchor, ""), text_of(part), weight
     for pattern, weight in ((r'<a id="([^"]+)"></a>\s*<(?:strong|em|code)>(.*?)</(?:strong|em|code)>(.*?)(?=</li>|</tr>|<a id=)', DEFINITION),
                             (r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>', ITEM)):
         for anchor, word, more in re.findall(pattern, body, re.DOTALL):
-            word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
-            yield f"{address}#{anchor}", title, word, more.removeprefix(": "), weight
+            yield f"{address}#{anchor}", title, text_of(word), text_of(more).removeprefix(": "), weight
 
 
 def write(folder, sections):

@@ -19,8 +19,8 @@ from .exercises import SUFFIXES, Lab, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld, because it tells the answer of an exercise"
-COMES_FREE = ("When the visible tests of the exercises are right whose answers a rung tells, `./lab test` puts it back, and the "
-              "lines that are left out of studies and pages.")
+COMES_FREE = ("Once the visible tests of the exercises that a rung answers pass, `./lab test` restores it, and the lines that are left "
+              "out of studies and pages.")
 # The options for a small problem of a lab, for who prints from a kernel.
 SMALL = {"saxpy": " --n 4", "reduction": " --n 8", "matmul": " --n 4", "spmv": " --generate lecture", "tridiagonal": " --n 4 --systems 1",
          "lu": " --n 4", "fdtd": " --nx 8 --ny 6 --steps 1", "cg": " --generate laplace2d:3", "streams": " --width 8 --height 4"}
