@@ -35,9 +35,11 @@ class Doxygen:
         layout = self.run("-l", "-")
         (self.build / "layout.xml").write_text(layout.replace("<navindex>", '<navindex><tab type="user" url="../index.html" title="Labs and lessons"/>'),
                                                encoding="utf-8")
+        shutil.rmtree(self.build / "api", ignore_errors=True)
         self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
-                 USE_MATHJAX="NO", LAYOUT_FILE="build/layout.xml")
-        self.names, self.files = {}, {}  # {name in gpulab: address}, {path: address}
+                 USE_MATHJAX="NO", HAVE_DOT="YES" if shutil.which("dot") else "NO", LAYOUT_FILE="build/layout.xml")
+        self.names, self.files = {}, {}  # {name that common/include gives to labs: address}, {path: address}
+        self.words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
         for compound in ElementTree.parse(self.build / "api.tag").getroot():
             self.read(compound)
 
@@ -75,15 +77,16 @@ class Doxygen:
         name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
         if compound.get("kind") == "file":
             self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
-        elif name.startswith("gpulab"):
+        elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
             self.names.setdefault(name, page)
             for member in compound.findall("member"):
-                anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
-                self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
+                if member.findtext("name") in self.words:
+                    anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
+                    self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
     def pages(self, headers):
         """{name: address} of the public classes and headers in common/."""
-        classes = {name: page for name, page in self.names.items() if re.match(r"api/(class|struct)", page) and not re.search(r"#|_1_1detail", page)}
+        classes = {name: page for name, page in self.names.items() if re.match(r"api/(class|struct)[^#]*$", page)}
         return {**classes, **{header.removeprefix("common/include/"): self.files[header] for header in headers}}
 
     def without_words(self, headers):
