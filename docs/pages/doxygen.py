@@ -35,9 +35,11 @@ class Doxygen:
         layout = self.run("-l", "-")
         (self.build / "layout.xml").write_text(layout.replace("<navindex>", '<navindex><tab type="user" url="../index.html" title="Labs and lessons"/>'),
                                                encoding="utf-8")
+        shutil.rmtree(self.build / "api", ignore_errors=True)
         self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
-                 USE_MATHJAX="NO", LAYOUT_FILE="build/layout.xml")
-        self.names, self.files = {}, {}  # {name in gpulab: address}, {path: address}
+                 USE_MATHJAX="NO", HAVE_DOT="YES" if shutil.which("dot") else "NO", LAYOUT_FILE="build/layout.xml")
+        self.names, self.files = {}, {}  # {name that common/include gives to labs: address}, {path: address}
+        self.words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
         for compound in ElementTree.parse(self.build / "api.tag").getroot():
             self.read(compound)
 
@@ -75,21 +77,22 @@ class Doxygen:
         name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
         if compound.get("kind") == "file":
             self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
-        elif name.startswith("gpulab"):
+        elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
             self.names.setdefault(name, page)
             for member in compound.findall("member"):
-                anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
-                self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
+                if member.findtext("name") in self.words:
+                    anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
+                    self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
     def without_words(self, headers):
         """What has no comment in common/include although its name does not say it all."""
         told = self.run("-", INPUT="common/include", EXTRACT_ALL="NO", EXTRACT_ANON_NSPACES="NO", GENERATE_HTML="NO", GENERATE_TAGFILE="build/words.tag",
                         HAVE_DOT="NO", WARN_IF_UNDOCUMENTED="YES", WARN_AS_ERROR="NO")
-        documented, faults = (self.build / "words.tag").read_text(encoding="utf-8"), []
+        faults, bare = [], r"^(?!\s*(?://|template)).*\n(?:\s*template <.*>\n)?.*\b(?:class|struct) (\w+)[^;{\n]*{};"
         for header in headers:  # of files, and of classes without members, Doxygen does not say it
             text = (self.root / header).read_text(encoding="utf-8")
             faults += [] if "/// @file" in text else [f"{header}: it does not say '@file'"]
-            faults += [f"{header}: {name} has no comment" for name in re.findall(r"(?:class|struct) (\w+)[^;{]*{};", text) if f"::{name}</name>" not in documented]
+            faults += [f"{header}: {name} has no comment" for name in re.findall(bare, text, re.MULTILINE)]
         return faults + [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
 
     def move_to(self, folder):

@@ -141,7 +141,7 @@ def test_doxygen_alone_makes_pages_without_a_warning_whose_code_has_no_wrong_lin
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "./lab start" in (api / "index.html").read_text(encoding="utf-8")
     for page in ("labs__02_reduction__README__md", "docs__lessons__races__md", "annotated", "files", "globals", "namespaces", "classgpulab_1_1DeviceBuffer",
-                 "06__shuffle_8cu", "03__tree__sequential_8cl_source"):
+                 "06__shuffle_8cu", "02__tree__sequential_8cl_source"):
         assert (api / f"{page}.html").is_file(), page
     assert not pages.broken(api, {name: page for name, page in pages.read(api).items() if name.endswith(("__md.html", "index.html"))})
     listed, known = [], pages.doxygen_knows(html.parent / "api.tag")
@@ -156,8 +156,8 @@ def test_doxygen_alone_makes_pages_without_a_warning_whose_code_has_no_wrong_lin
 
 def test_pages_of_code_and_of_rungs_lead_to_each_other(html, found):
     assert 'href="api/06__shuffle_8cu.html"' in found["rung_reduction_cuda_shuffle.html"].source and 'href="api/index.html"' in found["index.html"].source
-    for page in ("01__one__block_8cu", "classgpulab_1_1DeviceBuffer", "cuda_2timing_8hpp"):
-        assert '<a href="../rung_reduction_cuda_one_block.html">cuda_one_block</a>' in (html / f"api/{page}.html").read_text(), page
+    for page in ("08__single__pass_8cu", "classgpulab_1_1DeviceBuffer", "occupancy_8hpp"):
+        assert '<a href="../rung_reduction_cuda_single_pass.html">cuda_single_pass</a>' in (html / f"api/{page}.html").read_text(), page
     assert '"../index.html"' in (html / "api/menudata.js").read_text()
     back = {link for file in (html / "api").glob("*.html") for link in re.findall(r'href="\.\./([^"#]*)', file.read_text(encoding="utf-8"))}
     assert len(back) > 200 and back <= set(found), back - set(found)
