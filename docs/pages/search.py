@@ -64,7 +64,7 @@ def sections_of(address, title, body, sections):
     weight = next((weight for begin, weight in WEIGHTS.items() if address.startswith(begin)), 1)
     first, *parts = re.split(r'(?s)<h[23] id="([^"]+)".*?</h[23]>', body)
     if text_of(first):
-        yield address, title, "", text_of(first), 1.5 * weight  # the page itself
+        yield address, title, "", text_of(first), 1.25 * weight  # the page itself
     for anchor, part in zip(parts[::2], parts[1::2]):
         yield f"{address}#{anchor}", title, titles.get(anchor, ""), text_of(part), weight
     for pattern, weight in ((r'<a id="([^"]+)"></a>\s*<(?:strong|em|code)>(.*?)</(?:strong|em|code)>(.*?)(?=</li>|</tr>|<a id=)', DEFINITION),
