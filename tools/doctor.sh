@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit # from a folder that may be gone
 
 . "$root/tools/setup.sh"
-line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
+line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3" || exit; }
 found() { line ok "$1" "$2"; }
 absent() { # absent WHAT COST HOW
     line missing "$1" "$2"
@@ -17,7 +17,7 @@ version_of() { "$@" --version 2>/dev/null | head -n 1; }
 
 system=$(uname -srm)
 [[ ! -r /etc/os-release ]] || system="$(. /etc/os-release && echo "${PRETTY_NAME:-}"), $system"
-echo "$system, $(getconf _NPROCESSORS_ONLN) CPU threads"
+echo "$system, $(getconf _NPROCESSORS_ONLN) CPU threads" || exit
 echo
 
 echo "To build"
@@ -92,7 +92,8 @@ opencl=""
 if have clinfo; then
     opencl=$(ask clinfo -l 2>/dev/null | awk '/^Platform/ { platform = $0; sub(/^[^:]*: /, "", platform) }
                                           /Device #/ { sub(/^[^:]*: /, ""); print platform ": " $0 }') ||
-        absent "OpenCL platform" "one does not work: clinfo ends with exit code $?; 124 means no answer" "take its file out of /etc/OpenCL/vendors"
+        absent "OpenCL platform" "one does not work: clinfo ends with exit code $?; 124 means no answer" \
+            "take its file out of /etc/OpenCL/vendors; ./lab run saxpy names it"
 fi
 if [[ $opencl ]]; then
     while IFS= read -r device; do found OpenCL "$device"; done <<<"$opencl"

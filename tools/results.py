@@ -56,10 +56,10 @@ def load(path, peak=None):
 def take_peak(results, path):
     """Gives the results the FP32 rates of the same devices in another file, and percentages of these."""
     rates = {(r["device"], r["device_name"]): r["fp32_gflop_per_s"] for r in load(path) if r["fp32_gflop_per_s"]}
-    measured = [r for r in results if r["fp32_gflop_per_s"] and (r["device"], r["device_name"]) in rates]
-    if not measured:
+    of_devices = [r for r in results if (r["device"], r["device_name"]) in rates]
+    if not of_devices:
         raise Fault(f"{os.path.basename(path)} has no FP32 rate of these devices")
-    for r in measured:
+    for r in [one for one in of_devices if one["fp32_gflop_per_s"]]:
         rate = rates[r["device"], r["device_name"]]
         share = 100 * (r.get("gflop_per_s") or 0) / r["fp32_gflop_per_s"]
         if share and math.isclose(share, r["percent_of_ceiling"] or 0, rel_tol=1e-6):  # arithmetic is the limit

@@ -4,6 +4,9 @@
 # Where the CUDA toolkit puts itself, where ./lab puts it and Oclgrind, and where WSL has nvidia-smi.
 export PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin:$root/.oclgrind/bin:/usr/lib/wsl/lib
 
+PYTHONIOENCODING=${PYTHONIOENCODING:-}
+export PYTHONIOENCODING=${PYTHONIOENCODING%%:*}:replace # what a terminal cannot show
+
 say() { echo "lab: $*" >&2 || true; }
 die() {
     say "$*"
@@ -84,7 +87,8 @@ if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catc
 to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
 to_document="doxygen=doxygen graphviz=dot doxygen-awesome-css=/usr/share/doxygen-awesome-css/doxygen-awesome.css
     pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments
-    python3-lunr=/usr/lib/python3/dist-packages/lunr libjs-lunr=/usr/share/javascript/lunr/lunr.min.js"
+    python3-lunr=/usr/lib/python3/dist-packages/lunr libjs-lunr=/usr/share/javascript/lunr/lunr.min.js
+    fonts-dejavu-extra=/usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf" # the last: formulas
 to_grade="python3=python3 bubblewrap=bwrap"
 to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"

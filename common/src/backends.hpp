@@ -62,6 +62,10 @@ void opencl_works(const std::string& platform, const std::string& what); ///< un
 void opencl_rests();
 extern std::string now_doing; ///< for messages: the rung that runs
 
+/// A write beyond `ulimit -f` then fails, and the program says so; else the signal would end it.
+void ignore_file_size_signal();
+void flush_so_far(); ///< stdout; flush_stdout() tells at the end why that failed
+
 /// What the control group of this process, a container or a job, leaves it of the machine; 0: all.
 struct Share {
     double cores = 0;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends.hpp"
 #include "gpulab/error.hpp"
 
 #include <csignal>
@@ -24,8 +25,7 @@ namespace {
 
 std::FILE* kept_stdout = nullptr; // by keep_stdout_for_results()
 
-/// A write beyond `ulimit -f` then fails, and the program says so; else the signal would end it.
-void ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
+int stdout_fault = 0; // errno of the first write that failed
 
 /// Opens a new file that no other program has, in the folder of `path`.
 /// @return the file and its name, or nullptr with errno
@@ -101,7 +101,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     const auto cannot = [&](const std::string& why) {
         return UsageError(fmt::format("cannot write {}: {}", path_, why));
     };
-    ignore_file_size_signal();
+    detail::ignore_file_size_signal();
     if (path_ == "-") stream_ = kept_stdout;
     std::error_code failed;
     const fs::file_status status = fs::status(path_, failed);
@@ -137,7 +137,7 @@ void OutputFile::commit() {
         if (!good && reason == 0) reason = errno != 0 ? errno : EIO;
         return good;
     };
-    std::fflush(stdout); // what was printed comes first, where it goes to the same place
+    detail::flush_so_far(); // what was printed comes first, where it goes to the same place
     errno = 0;
     std::FILE* const file = stream_    ? stream_
                             : special_ ? std::fopen(path_.c_str(), "wb")
@@ -158,7 +158,7 @@ void OutputFile::commit() {
 OutputFile output_file(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
 
 std::string why_not_writable(const std::string& folder, std::size_t bytes) {
-    ignore_file_size_signal();
+    detail::ignore_file_size_signal();
     std::error_code failed;
     fs::create_directories(folder, failed);
     if (failed) return failed.message();
@@ -171,10 +171,16 @@ std::string why_not_writable(const std::string& folder, std::size_t bytes) {
     return why;
 }
 
+void detail::ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
+
+void detail::flush_so_far() {
+    if (std::fflush(stdout) != 0 && stdout_fault == 0) stdout_fault = errno;
+}
+
 void flush_stdout() {
-    errno = 0;
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
-        throw Error(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
+    detail::flush_so_far();
+    if (stdout_fault == 0 && std::ferror(stdout)) stdout_fault = EIO;
+    if (stdout_fault != 0) throw Error(fmt::format("cannot write to stdout: {}", std::strerror(stdout_fault)));
 }
 
 bool names_stdout(const std::string& path) {
@@ -182,7 +188,7 @@ bool names_stdout(const std::string& path) {
 }
 
 void keep_stdout_for_results() {
-    std::fflush(stdout);
+    detail::flush_so_far();
     const int real = dup(fileno(stdout));
     if (real < 0 || dup2(fileno(stderr), fileno(stdout)) < 0 || !(kept_stdout = fdopen(real, "wb")))
         throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));

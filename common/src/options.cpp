@@ -248,6 +248,7 @@ void Options::check_files() const {
 }
 
 bool Options::parse(int argc, const char* const* argv) {
+    detail::ignore_file_size_signal();
     detail::survive_opencl(const_cast<char* const*>(argv));
     check_values(argc, argv);
     check_environment();

@@ -171,7 +171,7 @@ struct Report::State {
             print_notes();
             fmt::print("{}", table->row(runs.back().problem, r, r.has_device ? "" : stated[place_of(r)]));
         }
-        std::fflush(stdout);
+        detail::flush_so_far();
     }
 
     void print_quietly(const Result& r) {
@@ -334,7 +334,7 @@ Report::Report(const Options& options, Parameters problem, std::optional<Surroun
         begin(std::move(problem));
         state_->print_wrapped(options.lab() + ": " + state_->group_text());
     }
-    std::fflush(stdout);
+    detail::flush_so_far();
     if (!state_->is_study()) doing("the right answer, on the CPU");
 }
 

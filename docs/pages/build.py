@@ -31,6 +31,9 @@ from rungs import Rungs  # noqa: E402
 import search  # noqa: E402
 
 
+LABS = "index.html#the-labs"  # the section of README.md that lists them
+
+
 def menu_of(repository, pages):
     """[(title of a group, [(address, title)])]; the order is that of reading."""
     def entry(path, title=None):
@@ -72,50 +75,50 @@ def flat(menu):
             yield from one[1] if isinstance(one[1], list) else [one]
 
 
-def menu_html(menu, current, group):
-    """The menu on the page `current`; `group` are the titles that are open on it."""
-    def link(address, title):
-        here = ' aria-current="page"' if address == current else ""
-        return f'<li><a href="{address}"{here}>{escape(title)}</a></li>'
+def menu_html(menu, current, at):
+    """The menu on the page `current`, whose own entry, or that of the page above it, is `at`. The title of a group leads to its first page."""
+    def link(address, title, more=""):
+        here = f' aria-current="{"page" if address == current else "true"}"' if address == at and not more else ""
+        return f'<li{more and " class=group"}><a href="{address}"{here}>{escape(title)}</a>{more}</li>'
 
     def listed(title, entries):
-        opened = " open" if title in group or current in [one[0] for one in entries] else ""
+        within = [address for address, _ in flat([(title, entries)])]
+        opened = " open" if at in within else ""
         inside = "".join(listed(*one) if isinstance(one[1], list) else link(*one) for one in entries)
-        return f"<li><details{opened}><summary>{escape(title)}</summary><ul>{inside}</ul></details></li>"
+        return link(LABS if title == "Labs" else within[0], title, f'<details{opened}><summary aria-label="{escape(title)}: pages"></summary>'
+                    f"<ul>{inside}</ul></details>") if within else ""
 
     return f"<ul>{''.join(listed(*one) for one in menu)}</ul>"
 
 
 class Site:
-    def __init__(self, repository, menu, code):
-        self.repository, self.menu, self.code = repository, menu, code  # {name: address} of pages by Doxygen that the search finds
+    def __init__(self, repository, menu):
+        self.repository, self.menu = repository, menu
         asked = ["git", "-C", repository.root, "log", "-1", "--format=commit %h of %cs"] if shutil.which("git") else ["true"]
         self.commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
+        self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, entry of the menu, previous, next)
 
-    def add(self, address, title, blocks, sections=(), group=(), around=(None, None)):
+    def add(self, address, title, blocks, sections=(), at="", around=(None, None)):
         if address.lower() in (one.lower() for one in self.bodies):
             raise Fault(f"two pages have the name {address}: the second is {title!r}")
         self.bodies[address] = blocks
-        self.about[address] = (title, [one for one in sections if one[0] in (2, 3)], group, *around)
+        self.about[address] = (title, [one for one in sections if one[0] in (2, 3)], at or address, *around)
 
     def write(self, folder):
         template = Template((HERE / "page.html").read_text(encoding="utf-8"))
         texts, index = write_all(self.repository, self.bodies), []
         for address, body in texts.items():
-            title, sections, group, before, after = self.about[address]
+            title, sections, at, before, after = self.about[address]
             contents = "".join(f'<li class="level{level}"><a href="#{anchor}">{escape(words)}</a></li>' for level, anchor, words in sections)
             body = re.sub(r'<(h[23]) id="([^"]*)"(.*?)</\1>', r'<\1 id="\2"\3<a class="permalink" href="#\2" aria-label="link to this section"></a></\1>', body)
             around = "".join(f'<a rel="{rel}" href="{to[0]}"><span>{words}</span> {escape(to[1])}</a>' if to else "<span></span>"
                              for rel, words, to in (("prev", "Previous", before), ("next", "Next", after)))
             (folder / address).write_text(template.substitute(
-                title=escape(title), menu=menu_html(self.menu, address, group), body=body, around=around, commit=self.commit,
+                title=escape(title), menu=menu_html(self.menu, address, at), body=body, around=around, commit=self.commit,
                 contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
-        for name, address in self.code.items():
-            body = (folder / address).read_text(encoding="utf-8").partition('<div class="contents">')[2]
-            index += search.sections_of(address, name, re.sub('(?s)<dl class="section user">.*?</dl>', "", body), [])  # not of rungs
+        index += ((address, "API", name, "", search.OF_API) for name, address in self.repository.api.items())
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
             search.write(folder, index)
@@ -146,9 +149,10 @@ def build(root, folder):
     doxygen = Doxygen(repository)
     faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
+    repository.api = {path.removeprefix("common/include/gpulab/"): doxygen.files[path] for path in repository.headers() if path in doxygen.files} | doxygen.names
     pages = read_all(repository)
     menu = menu_of(repository, pages)
-    site, listings = Site(repository, menu, doxygen.pages(repository.headers())), Listings(repository)
+    site, listings = Site(repository, menu), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
     order = [one for one in flat(menu) if "/" not in one[0]]
@@ -163,18 +167,20 @@ def build(root, folder):
         return tuple((order[i][0], titles[order[i][0]]) if 0 <= i < len(order) else None for i in (at - 1, at + 1))
 
     for page in pages.values():
-        group = group_of(page.lab) if page.lab else ("Start",) if page.address == "index.html" else ()
-        site.add(page.address, page.title, page.blocks, page.sections, group, around(page.address))
+        blocks, sections = page.blocks, page.sections
+        if files := repository.results(page.path):
+            blocks, sections = [*blocks, raw(files_of_results(repository, files))], [*sections, (2, "files", "Files and pictures")]
+        site.add(page.address, page.title, blocks, sections, around=around(page.address))
     for lab in repository.labs:
         address = f"lab_{lab.name}_rungs.html"
-        site.add(address, titles[address], *rungs.ladder_page(lab), group_of(lab), around(address))
+        site.add(address, titles[address], *rungs.ladder_page(lab), around=around(address))
         beside = [None, *lab.rungs, None]
         for before, rung, after in zip(beside, lab.rungs, beside[2:]):
-            site.add(rung.page, f"{rung.name}: lab {lab.number}, {rung.place}", *rungs.page(rung), group_of(lab),
+            site.add(rung.page, f"{rung.name}: lab {lab.number}, {rung.place}", *rungs.page(rung), address,
                      tuple((one.page, one.name) if one else None for one in (before, after)))
     for path in repository.sources():
         lab = repository.lab_of(path)
-        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), group_of(lab) or ("Lessons",))
+        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), f"lab_{lab.name}_rungs.html" if lab else "lessons.html")
     site.add("search.html", "Search", [raw(f'<p id="search-count" role="status">{search.MISSING or "Type words into the search field."}</p>'
                                            '<noscript><p>The search needs JavaScript.</p></noscript><ol id="search-results"></ol>'
                                            + ('' if search.MISSING else '<script src="lunr.min.js"></script><script src="search-index.js"></script>'))])
@@ -183,15 +189,28 @@ def build(root, folder):
     (folder / "figures").mkdir(parents=True)
     for name, picture in repository.pictures.items():
         shutil.copy(picture, folder / "figures" / name)
+    for path in [path for page in pages for path in repository.results(page)]:
+        (folder / path.removeprefix("docs/")).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / path, folder / path.removeprefix("docs/"))
     for name in ("pages.css", "pages.js"):
         shutil.copy(HERE / name, folder / name)
     doxygen.move_to(folder)
+    if font := search.installed("share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf"):
+        shutil.copy(font, folder / "math.ttf")
+        with (folder / "pages.css").open("a", encoding="utf-8") as styles:
+            styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
     texts = site.write(folder)
     return faults + broken_links(folder, texts), len(texts)
 
 
-def group_of(lab):
-    return ("Labs", f"{lab.number} {lab.title.partition(': ')[2]}") if lab else ()
+def files_of_results(repository, files):
+    """The section of a page of results that leads to its files and to the pictures that are drawn from them."""
+    recipes = repository.root / "docs/figures/results/list"
+    drawn = [line.split() for line in recipes.read_text(encoding="utf-8").splitlines()] if recipes.is_file() else []
+    rows = "".join(f'<tr><td><a href="{path.removeprefix("docs/")}">{path.rpartition("/")[2]}</a></td><td>'
+                   + ", ".join(f'<a href="figures/{words[0]}">{words[0]}</a>' for words in drawn if path in words) + "</td></tr>" for path in files)
+    return (f'<h2 id="files">Files and pictures</h2><div class="wide" tabindex="0" role="group" aria-label="Files and pictures"><table>'
+            f"<thead><tr><th>results</th><th>pictures</th></tr></thead><tbody>{rows}</tbody></table></div>")
 
 
 def pack(folder, file):

@@ -84,11 +84,6 @@ class Doxygen:
                     anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
                     self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
-    def pages(self, headers):
-        """{name: address} of the public classes and headers in common/."""
-        classes = {name: page for name, page in self.names.items() if re.match(r"api/(class|struct)[^#]*$", page)}
-        return {**classes, **{header.removeprefix("common/include/"): self.files[header] for header in headers}}
-
     def without_words(self, headers):
         """What has no comment in common/include although its name does not say it all."""
         told = self.run("-", INPUT="common/include", EXTRACT_ALL="NO", EXTRACT_ANON_NSPACES="NO", GENERATE_HTML="NO", GENERATE_TAGFILE="build/words.tag",

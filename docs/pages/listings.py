@@ -15,18 +15,29 @@ INCLUDE = re.compile(r'^(\s*#\s*include\s*)(["<])([^">]+)([">])')
 API_NAME = re.compile(r"\bgpulab::(?:\w+::)*\w+")
 
 
-class OpenClLexer(CppLexer):
-    name, aliases, filenames = "OpenCL C", [], []
-    words = set("kernel global local constant private __kernel __global __local __constant uint ulong uchar ushort size_t "
-                "float2 float4 float8 float16 double2 double4 int2 int4 uint4 uchar4 uchar16".split())
+class KernelLexer(CppLexer):
+    """C++ with further words: Pygments' own lexer of CUDA knows those of C only."""
+    name, aliases, filenames = "kernels", [], []
+    keywords, builtins = set(), set()
 
     def get_tokens_unprocessed(self, text, *rest, **more):
         for at, kind, value in super().get_tokens_unprocessed(text, *rest, **more):
-            yield at, Keyword if kind in Name and value in self.words else kind, value
+            known = Keyword if value in self.keywords else Name.Builtin if value in self.builtins else kind
+            yield at, known if kind in Name else kind, value
+
+
+class OpenClLexer(KernelLexer):
+    keywords = set("kernel global local constant private __kernel __global __local __constant uint ulong uchar ushort size_t "
+                   "float2 float4 float8 float16 double2 double4 int2 int4 uint4 uchar4 uchar16".split())
+
+
+class CudaCppLexer(KernelLexer):
+    keywords = {*CudaLexer.function_qualifiers, *CudaLexer.variable_qualifiers, *CudaLexer.vector_types, "__launch_bounds__", "__grid_constant__"}
+    builtins = {*CudaLexer.variables, *CudaLexer.functions, "__syncwarp", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
 
 
 def lexer_for(path):
-    return lexer_of(OpenClLexer if path.endswith(".cl") else CudaLexer if path.endswith((".cu", ".cuh")) else CppLexer)
+    return lexer_of(OpenClLexer if path.endswith(".cl") else CudaCppLexer if path.endswith((".cu", ".cuh")) else CppLexer)
 
 
 @functools.cache
@@ -65,7 +76,7 @@ def code_block(text, language):
     looks_like_code = re.search(r"[;{]\s*(//.*)?$", text, re.MULTILINE) and not re.search(r"^\s*(\$ |\./lab)", text, re.MULTILINE)
     if language in ("c", "cpp", "cuda", "c++", "opencl") or (not language and looks_like_code):
         opencl = language == "opencl" or re.search(r"\b(kernel void|get_global_id)\b", text)
-        lexer = lexer_of(OpenClLexer if opencl else CudaLexer)
+        lexer = lexer_of(OpenClLexer if opencl else CudaCppLexer)
     elif language in ("bash", "sh"):
         lexer = lexer_of(BashLexer)
     else:

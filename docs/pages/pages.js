@@ -17,7 +17,8 @@ function copyButtons() {
         button.textContent = "Copy";
         button.setAttribute("aria-label", `Copy ${box.firstElementChild.getAttribute("aria-label") || "the code"}`);
         button.onclick = async () => {
-            const text = box.querySelector("code").textContent;
+            const all = box.querySelector("code").textContent; // of a session only the commands, without the prompt
+            const commands = all.match(/(?<=^ *\$ )(?:.*\\\n)*.*/gm), text = commands ? commands.join("\n") : all;
             try {
                 await navigator.clipboard.writeText(text);
             } catch { // without a server some browsers refuse: the text is selected then

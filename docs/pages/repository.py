@@ -135,6 +135,11 @@ class Repository:
         names = [path.rpartition("/")[2] for path in paths]
         return {name: path for name, path in zip(names, paths) if names.count(name) == 1}
 
+    def results(self, page):
+        """The files that a page of results describes, as paths below the root."""
+        files = sorted((self.root / page).parent.glob("*.json")) if page.startswith("docs/results/") else []
+        return [file.relative_to(self.root).as_posix() for file in files]
+
     def headers(self):
         return [file.relative_to(self.root).as_posix() for file in sorted((self.root / "common/include/gpulab").rglob("*.hpp"))]
 

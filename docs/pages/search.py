@@ -11,7 +11,14 @@ from html import unescape
 from pathlib import Path
 
 PREFIXES = [*filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(":")), "/usr"]
-SCRIPT = next((file for file in (Path(prefix) / "share/javascript/lunr/lunr.min.js" for prefix in PREFIXES) if file.is_file()), None)
+
+
+def installed(path):
+    """A file of a package, or nothing."""
+    return next((file for file in (Path(prefix) / path for prefix in PREFIXES) if file.is_file()), None)
+
+
+SCRIPT = installed("share/javascript/lunr/lunr.min.js")
 sys.path += [f"{prefix}/lib/python3/dist-packages" for prefix in PREFIXES]
 sys.modules.setdefault("nltk", None)  # lunr.py would import it for other languages, which takes a second
 try:
@@ -24,8 +31,8 @@ except ImportError:
     lunr = None
 MISSING = "" if lunr and SCRIPT else "the pages have no search: it needs lunr (Debian's packages python3-lunr and libjs-lunr)"
 # What a page counts in comparison with a rung's, by how its address begins. A definition counts more than any page.
-WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "api": 1.5, "file_": .3}
-DEFINITION, ITEM = 8, 1.5  # of a word; of something in a text
+WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "file_": .3}
+DEFINITION, ITEM, OF_API = 8, 1.5, 1.5  # of a word, of something in a text, of a header or class
 
 
 @functools.cache

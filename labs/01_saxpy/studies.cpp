@@ -77,7 +77,7 @@ void table(const Given& g, bool with_transfers) {
             Result r = with_transfers ? c.measure(name_on(device, "copies_and_kernel"), device, copies.on(device))
                                       : c.measure(rung, device, gpulab::run_of(variants(), rung));
             // The files hold the columns of the printed table beside those of every run.
-            const double flops = 2.0 * static_cast<double>(n), one_core_ms = c.sequential.ms, ms = r.kernel.median;
+            const double flops = work(n).flops, one_core_ms = c.sequential.ms, ms = r.kernel.median;
             r.extra = {{"sequential_ms", one_core_ms},
                        {"parallel_ms", ms},
                        {"table_speedup", gpulab::speedup(one_core_ms, ms)},

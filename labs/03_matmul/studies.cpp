@@ -80,7 +80,8 @@ template <class T> void growth(const Options& options, Report& report, std::size
     report.column("n", "n");
     for (const std::size_t n : growth.sizes("--n", most, 16, 2, max_rows)) {
         const double side = static_cast<double>(n), bytes = 3 * sizeof(T) * side * side;
-        if (!growth.fits(fmt::format("n = {}", n), 2 * side * side * side, bytes, 2 * bytes)) break;
+        const Problem<T> sizes{n, n, n, {}, {}};
+        if (!growth.fits(fmt::format("n = {}", n), sizes.flops(), bytes, 2 * bytes)) break;
         const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
         const Output<T> reference = reference_product(problem);
         Output<T> c(problem.size());

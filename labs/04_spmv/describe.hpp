@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "gpulab/metrics.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/rows.hpp"
 #include "gpulab/terminal.hpp"
 #include "studies.hpp"
 
 namespace spmv {
+
+/// What the bytes of a format are in percent of those of the dense matrix.
+inline double percent_of_dense(const FormatBytes& all, double bytes) { return 100 * bytes / all.of("dense"); }
 
 /// Prints the row lengths, and the bytes of each format.
 template <class T> void describe(const gpulab::Csr<T>& a, const FormatBytes& bytes) {
@@ -29,13 +33,14 @@ template <class T> void describe(const gpulab::Csr<T>& a, const FormatBytes& byt
         }
     for (const auto& [name, b] : bytes.all)
         fmt::print("{:<6} {:>16.0f} bytes{}\n", name, b,
-                   bytes.of("dense") > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.of("dense")) : "");
+                   bytes.of("dense") > 0 ? fmt::format("  {:>10.4g} % of dense", percent_of_dense(bytes, b)) : "");
 }
 
 /// How a rung compares with the library on a matrix, in words. @param ours_ms,library_ms the least time of either
 inline std::string against_library(const std::string& matrix, const std::string& variant, double ours_ms,
                                    double library_ms) {
-    return fmt::format("{}: {} is {:.2f} times as fast as the library", matrix, variant, library_ms / ours_ms);
+    return fmt::format("{}: {} is {:.2f} times as fast as the library", matrix, variant,
+                       gpulab::speedup(library_ms, ours_ms));
 }
 
 /// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".

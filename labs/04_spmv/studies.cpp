@@ -71,7 +71,7 @@ template <class T> void formats(const Options& options, Report& report, std::siz
         for (const auto& [format, b] : bytes.all) {
             if (format == "bins") continue;
             parameters.emplace_back(lower(format) + "_bytes", b);
-            if (format != "dense") percents.push_back(fmt::format("{} {:.4g} %", format, 100 * b / bytes.of("dense")));
+            if (format != "dense") percents.push_back(fmt::format("{} {:.4g} %", format, percent_of_dense(bytes, b)));
         }
         report.begin(parameters);
         report.say(fmt::format("bytes against dense: {}", fmt::join(percents, ", ")));
@@ -156,7 +156,7 @@ template <class T> void kinds(const Options& options, Report& report, std::size_
             if (!job.variant.baseline) best = job.variant.name;
         }
         if (ours <= 0 || library <= 0) continue;
-        const double ratio = library / ours;
+        const double ratio = gpulab::speedup(library, ours);
         report.say(against_library(what, best, ours, library));
         if (least > 0 && ratio >= least) continue;
         least = ratio;

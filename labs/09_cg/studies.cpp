@@ -201,10 +201,11 @@ template <class T> void scaling(const Options& options, Report& report, std::siz
             const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
             report.begin(parameters(p, matrix, {{"scaling", weak ? "weak" : "strong"}}));
             some_variants(options, p, {"opencl_devices_halo", "cuda_devices", "cuda_devices_stores"},
-                          [&](const gpulab::Result& result, const Output<T>& out) {
-                              if (result.status == gpulab::Result::Status::passed)
-                                  us[result.variant][fmt::format("{} {}", weak ? "weak" : "strong", parts)] =
-                                      1000 * result.kernel.median / static_cast<double>(out.iterations());
+                          [&](const gpulab::Result& result, const Output<T>&) {
+                              for (const gpulab::Parameter& value : result.extra)
+                                  if (value.name == "us_per_iteration")
+                                      us[result.variant][fmt::format("{} {}", weak ? "weak" : "strong", parts)] =
+                                          std::get<double>(value.value);
                               report.add(result, work(p, p.limit));
                           });
         }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/input_file.hpp"
@@ -309,6 +310,22 @@ TEST_CASE("an output that stdout or a device cannot take is an error") {
         });
     };
     CHECK(flush_to("/dev/full") == 1);
+    const gpulab::testing::ScratchFile file;
+    CHECK(in_child([&] { // the reason is that of the first write that failed, though later ones succeed
+              rlimit limit{10, RLIM_INFINITY};
+              if (!std::freopen(file.path().c_str(), "w", stdout) || setrlimit(RLIMIT_FSIZE, &limit) != 0) return 3;
+              gpulab::detail::ignore_file_size_signal();
+              std::fputs("eleven bytes", stdout);
+              gpulab::detail::flush_so_far();
+              limit.rlim_cur = RLIM_INFINITY;
+              setrlimit(RLIMIT_FSIZE, &limit);
+              try {
+                  gpulab::flush_stdout();
+              } catch (const gpulab::Error& e) {
+                  return std::string(e.what()) == "cannot write to stdout: File too large" ? 1 : 2;
+              }
+              return 0;
+          }) == 1);
     CHECK(flush_to("/dev/null") == 0);
     CHECK_THROWS_MATCHES(OutputFile("/dev/full").write("x"), gpulab::Error,
                          Catch::Matchers::Message("cannot write /dev/full: No space left on device"));

@@ -110,13 +110,17 @@ def test_the_page_of_a_rung_shows_what_is_measured_and_what_the_texts_have(found
     assert "<math" in source and "block_sum.cuh" in source
 
 
-def test_every_page_has_the_menu_and_a_page_of_it_is_marked(found):
+def test_every_page_has_the_menu_in_which_it_or_the_page_above_it_is_marked_and_group_titles_are_links(found):
     menus = {name: re.search(r'<nav id="menu".*?</nav>', page.source, re.DOTALL)[0] for name, page in found.items()}
     listed = set(re.findall(r'href="([^"]+)"', menus["index.html"]))
     assert {f"lab_{lab}{part}.html" for lab in LABS for part in ("", "_path", "_measured", "_rungs")} <= listed
     for name, menu in menus.items():
-        assert re.findall(r"<li><details(?: open)?><summary>([A-Z]\w+)</summary>", menu) == GROUPS, name
-        assert menu.count("aria-current") == (name in listed), name
+        groups = dict(re.findall(r'<li class=group><a href="([^"]+)">([A-Z]\w+)</a><details', menu))
+        assert [*groups.values()] == GROUPS and groups["index.html#the-labs"] == "Labs", name
+        marked = re.findall(r'href="([^"]+)" aria-current="(page|true)"', menu)
+        lab = re.match("rung_([a-z]+)_|file_([a-z]+)_", name)
+        at = name if name in listed else f"lab_{lab[1] or lab[2]}_rungs.html" if lab and (lab[1] or lab[2]) in LABS else None
+        assert marked == [(at, "page" if at == name else "true")] if at else len(marked) == (name != "search.html"), name
     source = found["kernels.html"].source
     assert '<h2 id="memory">Memory<a class="permalink" href="#memory"' in source and re.search("<footer>GPU Labs commit [0-9a-f]{7,}", source)
 
@@ -185,6 +189,13 @@ def test_no_link_picture_or_script_of_the_pages_is_broken(html, found):
     assert not pages.broken(html, found)
 
 
+def test_a_page_of_results_leads_to_its_files_and_pictures(html, found):
+    source = found["results_h200.html"].source
+    assert '<a href="results/h200/saxpy.json">saxpy.json</a></td><td><a href="figures/saxpy-ladder.svg">saxpy-ladder.svg</a>' in source
+    files = {file.name for file in (ROOT / "docs/results/h200").glob("*.json")}
+    assert {file.name for file in (html / "results/h200").iterdir()} == set(re.findall(r'href="results/h200/([^"]+)"', source)) == files
+
+
 def test_no_word_of_a_page_is_lost(found, repository):
     def words(text):
         return collections.Counter(re.findall(r"[^\W\d_]\w*", html_module.unescape(text).lower()))
@@ -208,6 +219,7 @@ def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receiv
         source = found[f"rung_saxpy_{rung}.html"].source
         text = html_module.unescape(re.sub(r"<[^>]*>", "", source))
         assert ("// Students write this in the exercise many-blocks:\n" in text) == is_exercise == ('class="exercise"' in source), rung
+        assert '<span class="k">namespace</span>' in source, "CUDA and OpenCL's host are coloured as C++"
         assert "k * a[i] + b[i]" in text and not re.search(r"//\||// (END )?(EXERCISE|ANSWER)", text)
     assert "get_global_id" in found["kernels.html"].source
     assert not re.search(r"//\||(END )?ANSWER", found["kernels.html"].source)
@@ -235,7 +247,7 @@ def test_formulas_are_set_without_a_script(found):
 FIRST_FOUND = {
     "what is a warp": "kernels.html#warp", "coalescing": "kernels.html#coalesced", "vectorized": "kernels.html#vectorized",
     "deadlock": "kernels.html#deadlock", "spilling": "kernels.html#spill", "Berenger": "lab_fdtd.html",
-    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api/cuda_2buffer_8hpp.html", "DeviceBuffer": "api/classgpulab_1_1DeviceBuffer.html",
+    "0.1 + 0.2": "lessons_floating_point.html#numbers-with-gaps", "cuda::Buffer": "api/cuda_2buffer_8hpp.html",
     "bank conflicts": "kernels.html#bank", "occupancy": "kernels.html#occupancy", "memory bound": "kernels.html#memory-bound",
     "race condition": "parallel.html#when-threads-share-a-number", "warp shuffle": "kernels.html#shuffle", "pinned memory": "kernels.html#memory",
     "tensor cores": "kernels.html#tensor-core", "Kahan summation": "rung_reduction_cpu_kahan.html", "cuda_shuffle": "rung_reduction_cuda_shuffle.html",
@@ -277,6 +289,14 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
 def test_no_page_scrolls_sideways_on_a_phone(html, chromium):
     names = sorted(file.name for file in html.glob("*.html") if not file.name.startswith("file_")) + pages.to_open(html)[-12:]
     assert not pages.too_wide(chromium, html, names, 390)
+
+
+def test_no_listing_is_wider_than_its_box(html, chromium):
+    for name in sorted(file.name for file in html.glob("rung_*.html"))[::8]:
+        chromium.open((html / name).as_uri())
+        wide = chromium.run("""document.querySelectorAll('details').forEach(d => d.open = true) || [...document.querySelectorAll('.listing pre')]
+            .filter(e => e.scrollWidth > e.clientWidth).length""")
+        assert wide == 0, name
 
 
 def test_on_a_phone_the_menu_opens_and_lists_the_labs(html, chromium):
@@ -328,12 +348,15 @@ def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromi
     copied = chromium.run("""(async () => {
         let kept = null;
         Object.defineProperty(navigator, 'clipboard', { value: { writeText: async text => { kept = text; } }, configurable: true });
-        const box = document.querySelector('.code');
+        const box = document.querySelector('.code'), code = box.querySelector('code'), all = code.textContent;
         box.querySelector('.copy').click();
         await new Promise(done => setTimeout(done, 50));
-        return [kept, box.querySelector('code').textContent, box.querySelector('.copy').textContent];
+        const first = kept;
+        code.textContent = '$ ls \\\\\\n  -l\\ntotal $ 1\\n$ pwd\\n/home\\n';
+        box.querySelector('.copy').click();
+        return [first === all, kept, box.querySelector('.copy').textContent];
     })()""")
-    assert copied[0] == copied[1] and copied[0] and copied[2] == "Copied", copied
+    assert copied == [True, "ls \\\n  -l\npwd", "Copied"], copied
     chromium.call("Emulation.setEmulatedMedia", media="print")
     chromium.run("document.documentElement.classList.add('dark')")
     assert chromium.run(ground) == "rgb(255, 255, 255)", "it prints dark"
@@ -451,7 +474,7 @@ class Tree:
             shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "Doxyfile", folder)
         for name, text in {
-            "README.md": "# All\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
+            "README.md": "# All\n\n## The labs\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
             "docs/kernels.md": '# Words\n\n## Where\n\n- <a name="lane"></a>**Lane**: one\n',
             "docs/a.svg": "<svg/>",
             "docs/formulas.md": "# Formulas\n\n## 01_one: a\n\n$$\nx * y * z\n$$\n\nIn `cuda_a`.\n\n## 02_two: b\n\nNone.\n",

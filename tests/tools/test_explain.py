@@ -288,14 +288,15 @@ def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
         return {"file": "labs/x/a.cl", "line": line, "kind": kind, "space": space, "width": 4, "requests": requests, "lanes": lanes,
                 "worst": list(worst), "excess": excess, **dict.fromkeys(report.COUNTED[2:], 0), **counts}
 
-    launch = {"groups": 2, "warps": 4, "barriers": 0, "idle": 64, "items": [128, 1, 1], "sites": [
+    launch = {"groups": 2, "warps": 4, "barriers": 0, "idle": 32, "items": [32, 2, 2], "sites": [
         site(1, "load", "global", 4, 128, [(lane, 4 * lane + 16) for lane in range(32)], 1, sectors=20, min_sectors=16),
         site(2, "load", "global", 4, 128, [(lane, 32 * lane) for lane in range(32)], 28, sectors=128, min_sectors=16),
         site(3, "store", "local", 4, 128, [(lane, 256 * lane) for lane in range(32)], 31, passes=128, min_passes=4),
         site(4, "branch", "", 8, 256, splits=6),
         site(5, "atomic", "global", 4, 128, [(lane, 0) for lane in range(32)], sectors=4, min_sectors=4, same=64),
         site(6, "load", "local", 40, 40, [(0, 0)], passes=40, min_passes=40)]}
-    assert report.findings(report.explained("opencl_a", [], WARP, [launch])) == [
+    one = report.explained("opencl_a", [], WARP, [launch])
+    assert report.findings(one) == [
         (124, "a.cl, line 3: a warp's 32 stores lie 256 bytes apart in local memory: 32 passes where 1 would do; in all 128 passes "
               "where 4 would do", "bank"),
         (112, "a.cl, line 2: a warp's 32 loads lie 32 bytes apart: 32 sectors where 4 would do; in all 128 sectors where 16 would do",
@@ -305,9 +306,11 @@ def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
         (6, "a.cl, line 4: this branch splits a warp 6 of 8 times, and the lanes of one side wait for those of the other", "divergence"),
         (4, "a.cl, line 1: a warp's 32 loads do not lie side by side: 5 sectors where 4 would do; in all 20 sectors where 16 would do",
          "coalesced"),
-        (2, "64 of 128 work-items access no memory", "warp")]
-    both = [site(7, "load", "global", 1, 32) | {"width": width} for width in (16, 4)]
-    assert [line.width for line in report.explained("opencl_a", [], WARP, [launch | {"sites": both}]).lines] == [16]  # the widest
+        (1, "32 of 128 work-items access no memory", "warp")]
+    assert [found["cost"] for found in report.as_json(ROOT, "x", one)["findings"]] == [124, 112, 60, 38, 6, 4, 1]
+    both = [site(7, "load", "constant", 1, 32) | {"width": width} for width in (16, 4)]
+    one = report.explained("opencl_a", [], WARP, [launch | {"sites": both}])
+    assert [line.width for line in one.lines] == [16] and one.sums["global_requests"] == 2  # the widest; constants come from there, too
 
 
 @pytest.mark.parametrize("lab, variant, given, added", [

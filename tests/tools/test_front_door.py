@@ -107,6 +107,23 @@ def test_lab_goes_on_in_POSIX_mode_and_without_stderr_and_names_TMPDIR_where_no_
     assert machine.calls("--target a")
 
 
+def test_a_full_stdout_is_an_error_and_what_a_terminal_cannot_show_is_none(scratch):
+    machine = Machine(scratch)
+    tool = ROOT / "tools"
+    for words in (f"{ROOT}/lab doctor", f"{ROOT}/lab list"):
+        done = machine.run("sh", "-c", f"{words} >/dev/full")
+        assert done.returncode != 0 and "No space left on device" in done.stderr and "Traceback" not in done.stderr, done
+    for print_it in ("print(1)", "print(1, flush=True)"):
+        for module, call in (("grading.fault", "exit_code"), ("command", "refusing")):
+            program = f"import sys; sys.path += ['{tool}', '{tool}/explain']; from {module} import {call} as end; sys.exit(end(lambda: {print_it}))"
+            done = machine.run("sh", "-c", f'python3 -c "{program}" >/dev/full')
+            assert done.returncode == 2 and done.stderr.endswith(": cannot write to stdout: No space left on device\n"), done
+            assert done.stderr.count("\n") == 1, done
+    show = f"root={ROOT}; . {tool}/setup.sh; python3 -c 'print(chr(0x2192))'"
+    assert passed("bash", "-c", show, PYTHONIOENCODING="ascii").stdout == "?\n"
+    assert passed("bash", "-c", show, PYTHONIOENCODING="utf-8:strict").stdout == "\u2192\n"
+
+
 @pytest.fixture
 def fakes(scratch):
     """A copy of ./lab with a lab, a, whose CMake and ctest write down how they are called."""

@@ -31,7 +31,6 @@ UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero", "cuda-distance-nan-is-zero", 
           "matmul": {"opencl-reads-on"},
           "spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits",
                    "ell-zeros-skipped"},
-          "tridiagonal": {"opencl-cr-report-not-atomic"},  # its cases have one zero pivot in a system
           "lu": {"opencl-solve-reciprocal"},
           "fdtd": {"opencl-one-row-beyond-the-region", "opencl-one-column-beyond-the-region", "opencl-one-row-below-the-region"},
           "cg": {"opencl-dot-weight-of-the-first-row-of-an-item"}}

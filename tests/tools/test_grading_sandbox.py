@@ -258,7 +258,10 @@ def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scr
     made(scratch, "eve").chmod(0o755)
     (scratch / "out").mkdir(exist_ok=True)
     if not reachable:
-        ran = graded("saxpy", scratch / "eve", "--out", scratch / "out", "--sandbox", "user", rc=2)
-        assert f"submissions could read {scratch / 'eve'}" in ran.stderr and "chmod 700" in ran.stderr, ran.stderr
+        (scratch / "roster.csv").write_text("submission\neve\n")
+        for name, more in (("eve", []), ("roster.csv", ["--roster", scratch / "roster.csv"])):
+            ran = graded("saxpy", scratch / "eve", "--out", scratch / "out", "--sandbox", "user", *more, rc=2)
+            assert f"submissions could read {scratch / name}" in ran.stderr and "chmod 700" in ran.stderr, ran.stderr
+            (scratch / "eve").chmod(0o700)
     with judge_of("saxpy", "bubblewrap") as judge:
         assert not judge.sandbox.can_read(ROOT / "lab"), "the repository under bubblewrap"

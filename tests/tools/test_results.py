@@ -415,8 +415,8 @@ def test_a_study_of_growth_is_drawn_as_time_per_element_with_the_bound_as_a_leve
                                            study="growth") for n in sizes])
     picture = copy.draws("results/growth.json")
     shows(picture, "n", "16", "1024", "ns per element", "cuda_a", LIMIT, "1", "50", but_not=["kernel time, ms"])
-    assert rises(picture, "#d9544f") == [pytest.approx(0, abs=1e-3)], "the line of the limit"
-    assert [rise > 100 for rise in rises(picture, "#3a86c8")] == [True], "the curve"
+    assert rises(picture, "#c34c47") == [pytest.approx(0, abs=1e-3)], "the line of the limit"
+    assert [rise > 100 for rise in rises(picture, "#3477b2")] == [True], "the curve"
     shows(copy.draws("results/growth.json", "--y", "kernel_ms"), "kernel time, ms", but_not=["ns per element"])
 
 
@@ -577,6 +577,7 @@ def test_what_the_pages_say_of_an_H200_is_what_was_measured():
         return " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
     growth = results.load(f"{ROOT}/docs/results/h200/matmul-growth.json")
+    assert results.load(f"{ROOT}/docs/results/h200/saxpy.json", f"{ROOT}/docs/results/h200/matmul-growth.json"), "a file without an FP32 rate"
     peak, copied = next((r["fp32_gflop_per_s"], r["copy_gb_per_s"]) for r in growth if r["device"] == "cuda:0")
     drawn = texts((ROOT / "docs/figures/results/roofline.svg").read_bytes())
     roof = next(int(text.split()[2]) for text in drawn if text.startswith("device memory: "))
@@ -692,8 +693,8 @@ def test_without_matplotlib_plot_says_in_one_line_which_package_to_install(copy)
     refused(started(sys.executable, ROOT / "tools/plot", "results/gpu.json", PYTHONPATH=copy.folder / "fake"), "python3-matplotlib")
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#1e1e1e"])
-def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page(page):
+@pytest.mark.parametrize("page, dark_mode", [("#ffffff", False), ("#1e1e1e", True)])
+def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page(page, dark_mode):
     plot = tool("plot")
 
     def luminance(colour):  # as the Web Content Accessibility Guidelines define it
@@ -701,9 +702,15 @@ def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page(page)
         parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
-    for colour, least in [(plot.INK, 4), (plot.LIMIT, 3)] + [(colour, 3) for colour in plot.COLOURS]:
+    assert set(plot.DARK) == {plot.INK, plot.LIMIT, *plot.COLOURS}
+    for colour in plot.DARK.values() if dark_mode else plot.DARK:
         dark, light = sorted((luminance(page), luminance(colour)))
-        assert (light + 0.05) / (dark + 0.05) >= least, f"the contrast of {colour}"
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, f"the contrast of {colour}"
+    pictures = list((ROOT / "docs/figures/results").glob("*.svg"))
+    for text in [picture.read_text(encoding="utf-8") for picture in pictures]:
+        assert set(re.findall(r"(?:fill|stroke): (#\w{6})", re.sub(r"(?s)<style.*?</style>", "", text))) - {"#ffffff", "#000000"} <= set(plot.DARK)
+        assert all(f"{plot.DARK[colour]}!important" in text for colour in plot.DARK)
+    assert len(pictures) > 30
 
 
 def test_the_pictures_of_the_hand_outs_show_the_results_as_they_are(copy):

@@ -313,7 +313,8 @@ class Terminal:
         self.mine, self.other = pty.openpty()
         self.before, self.text = termios.tcgetattr(self.other), ""
         self.process = subprocess.Popen([str(word) for word in command(folder)], env=environment_with({"NO_COLOR": "1"}),
-                                        stdin=self.other, stdout=self.other, stderr=self.other, start_new_session=True)
+                                        stdin=self.other, stdout=self.other, stderr=self.other, start_new_session=True,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # also below nohup
 
     def type(self, line):
         os.write(self.mine, line.encode())

@@ -44,10 +44,15 @@ def write(path, text):
 def refusing(function, *arguments):
     """Runs a command and gives its exit code."""
     try:
-        return function(*arguments) or 0
+        code = function(*arguments) or 0
+        sys.stdout.flush()
+        return code
     except Refusal as refusal:
         print(f"explain: {refusal}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # the reader, such as head, has seen enough
+            return 0
+        print(f"explain: cannot write to {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
+        return 2

@@ -16,18 +16,26 @@ class Fault(Exception):
 
 
 def exit_code(command: Callable[[], int]) -> int:
-    """Runs a command. What is wrong with its input, or with a file, is printed in one line."""
+    """Runs a command. What is wrong with its input, with a file, or with stdout, is printed in one line."""
+    code, wrong = 2, ""
     try:
-        return command()
+        code = command()
+        sys.stdout.flush()
     except Fault as fault:
-        print(f"lab: {fault}", file=sys.stderr)
-        return 2
+        wrong = str(fault)
     except OSError as error:
         full = f" (the folder for temporary files is {tempfile.gettempdir()}; TMPDIR names another one)" if error.errno == errno.ENOSPC else ""
-        print(f"lab: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}{full}", file=sys.stderr)
-        return 2
+        code, wrong = 2, f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}{full}"
+        try:
+            os.write(sys.stdout.fileno(), b"\n")
+        except OSError as of_stdout:
+            wrong = f"cannot write to stdout: {of_stdout.strerror}"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
     except KeyboardInterrupt:
-        return 130
+        code = 130
+    if wrong:
+        print(f"lab: {wrong}", file=sys.stderr)
+    return code
 
 
 class Parser(argparse.ArgumentParser):

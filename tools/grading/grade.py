@@ -608,7 +608,7 @@ def main(root: Path, words: list[str]) -> int:
         if sandbox.kind == "user":  # others could fill the disk, and take the processors
             options.jobs = 1
         out.chmod(0o700)
-        secret = [lab.path / "exercises/exercises.toml", out, *map(os.path.abspath, itertools.chain(*submissions.values()))]
+        secret = [lab.path / "exercises/exercises.toml", out, *map(os.path.abspath, itertools.chain(*submissions.values(), [roster_file]))]
         if sandbox.kind != "none" and (open_to_all := sandbox.can_read(*map(Path, secret))):
             what = "the hidden tests" if open_to_all == str(secret[0]) else open_to_all
             closed = root if open_to_all == str(secret[0]) else Path(open_to_all).parent

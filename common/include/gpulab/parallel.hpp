@@ -1,7 +1,7 @@
 /// @file
 /// Cuts an index range into parts and gives each to a thread, whose exception reaches the caller. Threads that wait for
-/// each other: threads.hpp. (Apart from it, because `<thread>` and `<functional>` take a third of the time in which
-/// a CUDA rung compiles.)
+/// each other: threads.hpp. (Apart from it, because what it includes would take a third of the time in which a
+/// CUDA rung compiles.)
 #pragma once
 
 #include <cstddef>

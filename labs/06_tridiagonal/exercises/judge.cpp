@@ -1,7 +1,7 @@
 /// @file
 /// The judge of this lab's exercises. Fields of a case: type, kind (see make_problem()), n, systems and empty_row: the
-/// number of an equation without any coefficient in the middle system, whose pivot is zero for every method. a of the
-/// first row and c of the last one are NaN.
+/// number of an equation without any coefficient in the middle system, whose pivot is zero for every method; below it
+/// there may be a further_row. a of the first row and c of the last one are NaN.
 #include "gpulab/grading/judge.hpp"
 
 #include <cmath>
@@ -24,7 +24,9 @@ template <class T> struct SolveTask : Solve<T> {
         Problem<T> p = make_problem<T>(field<std::string>(c, "kind", "dominant"), n, systems, seed);
         for (std::size_t s = 0; s < systems && n > 0; ++s) // numbers without a meaning: nobody may use them
             p.a[s * n] = p.c[s * n + n - 1] = std::numeric_limits<T>::quiet_NaN();
-        if (const auto row = field<std::int64_t>(c, "empty_row", -1); row >= 0) {
+        for (const char* const name : {"empty_row", "further_row"}) {
+            const auto row = field<std::int64_t>(c, name, -1);
+            if (row < 0) continue;
             const std::size_t k = systems / 2 * n + static_cast<std::size_t>(row);
             p.a.at(k) = p.b.at(k) = p.c.at(k) = 0;
         }

@@ -9,8 +9,8 @@
 
 #include "book.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/threads.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/threads.hpp"
 
 namespace fdtd {
 

@@ -10,9 +10,9 @@
 
 #include "fdtd.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/threads.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/threads.hpp"
 
 namespace fdtd {
 

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "gpulab/error.hpp"
-#include "gpulab/threads.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/threads.hpp"
 
 namespace cg {
 

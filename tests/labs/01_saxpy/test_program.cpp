@@ -1,4 +1,5 @@
 // The program as a user runs it: the contract of all programs, and what is this lab's own.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -399,7 +400,7 @@ TEST_CASE("opencl_raw marks every element before each run, where it has fewer Na
     saxpy::Output c(n);
     gpulab::Stopwatch twice(0, 2);
     gpulab::run_of(saxpy::variants(), "opencl_raw")({1, saxpy::Output(n), saxpy::Output(n)}, c, twice);
-    CHECK(c == saxpy::Output(n, 1));
+    CHECK(std::ranges::count(c, 1.0f) == static_cast<std::ptrdiff_t>(n)); // Catch2 would print all of them
 }
 #endif
 
