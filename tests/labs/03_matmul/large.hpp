@@ -13,7 +13,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
-#include "gpulab/threads.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab_testing/large.hpp"
 #include "matmul.hpp"
 
