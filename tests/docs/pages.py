@@ -120,7 +120,7 @@ def wrong_links(listings, known, root):
                 file = next((folder / name for folder in folders for name in (words, words.removesuffix(".hpp")) if (folder / name).is_file()), None)
                 right = file and pathlib.Path(root / to).resolve() == file.resolve()
             else:
-                right = to == words and to.startswith("gpulab::")
+                right = to.partition("<")[0] == words.partition("<")[0] and to.startswith("gpulab::")
             if not right:
                 faults.append(f"{path}: {words} leads to {address}, which is {to}")
     return count, faults
