@@ -102,6 +102,8 @@ def doxygen_knows(tag):
         out[page] = compound.findtext("path") + name if compound.get("kind") == "file" else name
         for member in compound.findall("member"):
             out[f"{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"] = f"{name}::{member.findtext('name')}"
+            for value in member.findall("enumvalue"):
+                out[f"{value.get('file').removesuffix('.html')}.html#{value.get('anchor')}"] = f"{name}::{member.findtext('name')}::{value.text}"
     return out
 
 
