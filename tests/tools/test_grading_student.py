@@ -311,12 +311,12 @@ def test_a_hand_out_says_plainly_what_is_wrong(old, new, shown, not_shown, capsy
     assert all(words in said for words in shown) and not_shown not in said, said
 
 
-def test_a_full_folder_for_temporary_files_is_named(capsys):
+def test_a_full_folder_for_temporary_files_is_named(capfd):
     def full():
         raise OSError(errno.ENOSPC, "No space left on device", "a worker")
 
     assert exit_code(full) == 2
-    assert f"a worker: No space left on device (the folder for temporary files is {tempfile.gettempdir()}; " in capsys.readouterr().err
+    assert f"a worker: No space left on device (the folder for temporary files is {tempfile.gettempdir()}; " in capfd.readouterr().err
 
 
 # Kernels that PoCL compiles wrongly
