@@ -147,7 +147,6 @@ def broken_links(folder, texts):
 def build(root, folder):
     repository = Repository(root)
     doxygen = Doxygen(repository)
-    faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
     repository.api = {path.removeprefix("common/include/gpulab/"): doxygen.files[path] for path in repository.headers() if path in doxygen.files} | doxygen.names
     pages = read_all(repository)
@@ -178,9 +177,6 @@ def build(root, folder):
         for before, rung, after in zip(beside, lab.rungs, beside[2:]):
             site.add(rung.page, f"{rung.name}: lab {lab.number}, {rung.place}", *rungs.page(rung), address,
                      tuple((one.page, one.name) if one else None for one in (before, after)))
-    for path in repository.sources():
-        lab = repository.lab_of(path)
-        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), f"lab_{lab.name}_rungs.html" if lab else "lessons.html")
     site.add("search.html", "Search", [raw(f'<p id="search-count" role="status">{search.MISSING or "Type words into the search field."}</p>'
                                            '<noscript><p>The search needs JavaScript.</p></noscript><ol id="search-results"></ol>'
                                            + ('' if search.MISSING else '<script src="lunr.min.js"></script><script src="search-index.js"></script>'))])
@@ -200,7 +196,7 @@ def build(root, folder):
         with (folder / "pages.css").open("a", encoding="utf-8") as styles:
             styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
     texts = site.write(folder)
-    return faults + broken_links(folder, texts), len(texts)
+    return doxygen.faults + broken_links(folder, texts), len(texts)
 
 
 def files_of_results(repository, files):

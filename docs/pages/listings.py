@@ -17,7 +17,6 @@ API_NAME = re.compile(r"\bgpulab::(?:\w+::)*\w+")
 
 class KernelLexer(CppLexer):
     """C++ with further words: Pygments' own lexer of CUDA knows those of C only."""
-    name, aliases, filenames = "kernels", [], []
     keywords, builtins = set(), set()
 
     def get_tokens_unprocessed(self, text, *rest, **more):
@@ -36,13 +35,7 @@ class CudaCppLexer(KernelLexer):
     builtins = {*CudaLexer.variables, *CudaLexer.functions, "__syncwarp", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
 
 
-def lexer_for(path):
-    return lexer_of(OpenClLexer if path.endswith(".cl") else CudaCppLexer if path.endswith((".cu", ".cuh")) else CppLexer)
-
-
-@functools.cache
-def lexer_of(kind):
-    return kind(stripnl=False)
+OPENCL, CUDA, CPP, BASH = (kind(stripnl=False) for kind in (OpenClLexer, CudaCppLexer, CppLexer, BashLexer))
 
 
 @functools.cache
@@ -54,16 +47,14 @@ def class_of(token):
 def highlighted(text, lexer):
     """The lines of the text, each in HTML."""
     lines = [""]
-    for kind, value in lex(text, lexer):
+    for kind, value in lex(text + "\n", lexer):
         name = class_of(kind)
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append("")
             if part:
                 lines[-1] += f'<span class="{name}">{escape(part)}</span>' if name else escape(part)
-    while lines and not lines[-1]:
-        lines.pop()
-    return tuple(lines)
+    return lines[:-1]
 
 
 def box(inside, label, kind="listing"):
@@ -76,9 +67,9 @@ def code_block(text, language):
     looks_like_code = re.search(r"[;{]\s*(//.*)?$", text, re.MULTILINE) and not re.search(r"^\s*(\$ |\./lab)", text, re.MULTILINE)
     if language in ("c", "cpp", "cuda", "c++", "opencl") or (not language and looks_like_code):
         opencl = language == "opencl" or re.search(r"\b(kernel void|get_global_id)\b", text)
-        lexer = lexer_of(OpenClLexer if opencl else CudaCppLexer)
+        lexer = OPENCL if opencl else CUDA
     elif language in ("bash", "sh"):
-        lexer = lexer_of(BashLexer)
+        lexer = BASH
     else:
         return box(escape(text), "code", "code")
     return box("\n".join(highlighted(text, lexer)), "code", "code")
@@ -118,26 +109,11 @@ class Listings:
     def __init__(self, repository):
         self.repository = repository
 
-    def included(self, path, name):
-        """The path of an included file, as far as it is here."""
-        folder = path.rpartition("/")[0]
-        lab = self.repository.lab_of(path)
-        for begin in (folder, f"labs/{lab.folder.name}" if lab else folder, "common/include"):
-            for file in (f"{begin}/{name}", f"{begin}/{name.removesuffix('.hpp')}" if name.endswith(".cl.hpp") else ""):
-                parts = []
-                for part in file.split("/"):
-                    parts = parts[:-1] if part == ".." else [*parts, part]
-                found = "/".join(parts)
-                if file and found in self.repository.pages:
-                    return found
-        return None
-
     def linked(self, path, line, html):
         """A line with links to the file that it includes, or to the names of the API in it."""
         include = INCLUDE.match(line)
         if include:
-            found = self.included(path, include[3])
-            address = found and self.repository.pages[found]
+            address = self.repository.pages.get(self.repository.included(path, include[3]))
             if address and address != self.repository.pages.get(path):
                 begin, opened, name, closed = map(escape, include.groups())
                 return f'<span class="cp">{begin}</span><a href="{address}">{opened}{name}{closed}</a>{escape(line[include.end():])}'
@@ -149,8 +125,8 @@ class Listings:
         return html
 
     def lines(self, path, shown):
-        colours = highlighted("\n".join(line for _, line, _ in shown), lexer_for(path))
-        colours += ("",) * (len(shown) - len(colours))
+        lexer = OPENCL if path.endswith(".cl") else CUDA if path.endswith((".cu", ".cuh")) else CPP
+        colours = highlighted("\n".join(line for _, line, _ in shown), lexer)
         out = []
         for (number, line, exercise), html in zip(shown, colours):
             kind = ' class="exercise"' if exercise else ""
@@ -177,13 +153,10 @@ class Listings:
         texts = [self.repository.root.joinpath(path).read_text(encoding="utf-8") for path in (before, after)]
         old, new = ([line for _, line, _ in shown_lines(text, opening(text)[1])] for text in texts)
         out, came, gone = [], 0, 0
-        for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+        for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[3:]:
             kind = {"+": "came", "-": "gone", "@": "place"}.get(line[:1], "")
             came, gone = came + (kind == "came"), gone + (kind == "gone")
-            if kind == "place":
-                line = "…" if out else ""
-                if not line:
-                    continue
+            line = "…" if kind == "place" else line
             out.append(f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line))
         return box("\n".join(out), f"what differs between {before} and {after}", "listing difference"), came, gone
 
