@@ -28,9 +28,17 @@ class Doxygen:
         self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
                  USE_MATHJAX="NO", HAVE_DOT="YES" if shutil.which("dot") else "NO", LAYOUT_FILE="build/layout.xml")
         self.names, self.files = {}, {}  # {name that common/include gives to labs: address}, {path: address}
-        self.words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
+        words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
         for compound in ElementTree.parse(self.build / "api.tag").getroot():
-            self.read(compound)
+            name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
+            if compound.get("kind") == "file":
+                self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
+            elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
+                self.names.setdefault(name, page)
+                for member in compound.findall("member"):
+                    if member.findtext("name") in words:
+                        anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
+                        self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
     def run(self, *arguments, **settings):
         text = (self.root / "Doxyfile").read_text(encoding="utf-8") + "".join(f"\n{key} = {value}" for key, value in settings.items())
@@ -69,17 +77,6 @@ class Doxygen:
             out.append(f"{name}\n@par Rungs that use it" + "".join(f"\n- {lab}: {', '.join(rungs)}" for lab, rungs in listed.items() if rungs))
         return "".join(f"/** @{one} */\n" for one in out)
 
-    def read(self, compound):
-        name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
-        if compound.get("kind") == "file":
-            self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
-        elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
-            self.names.setdefault(name, page)
-            for member in compound.findall("member"):
-                if member.findtext("name") in self.words:
-                    anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
-                    self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
-
     def without_words(self, headers):
         """What has no comment in common/include although its name does not say it all."""
         told = self.run("-", INPUT="common/include", EXTRACT_ALL="NO", EXTRACT_ANON_NSPACES="NO", GENERATE_HTML="NO", GENERATE_TAGFILE="build/words.tag",
@@ -90,6 +87,3 @@ class Doxygen:
             faults += [] if "/// @file" in text else [f"{header}: it does not say '@file'"]
             faults += [f"{header}: {name} has no comment" for name in re.findall(bare, text, re.MULTILINE)]
         return faults + [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
-
-    def move_to(self, folder):
-        shutil.move(self.build / "api", folder / "api")

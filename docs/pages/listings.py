@@ -12,6 +12,7 @@ from pygments.token import Comment, Keyword, Name, Number, String, Token
 
 CLASSES = ((Comment.Preproc, "cp"), (Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "m"), (Name.Builtin, "nb"))
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)(["<])([^">]+)([">])')
+FUNCTION = re.compile(r"^(?:(?://|template|#pragma unroll).*\n)*(?!//|\s).*__(?:global|device)__(?:.*[;}]$|.*(?:\n.*)*?\n})", re.MULTILINE)
 API_NAME = re.compile(r"\bgpulab::(?:\w+::)*\w+")
 
 
@@ -77,11 +78,8 @@ def code_block(text, language):
 
 def opening(text):
     """The comment that a file begins with, without its marks, and the number of its lines."""
-    lines = text.split("\n")
-    end = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-    if lines[0].startswith("///"):
-        end = 0
-    return "\n".join(re.sub(r"^// ?", "", line) for line in lines[:end]), end
+    comment = re.match(r"(?!///)(?://.*\n)*|", text)[0]
+    return re.sub("^// ?", "", comment.rstrip(), flags=re.MULTILINE), comment.count("\n")
 
 
 def shown_lines(text, skip):
@@ -89,7 +87,7 @@ def shown_lines(text, skip):
     of which only the words for the reader stay."""
     exercise, out = "", []
     for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
-        if number <= skip or re.match(r" *//(\|| (END )?ANSWER\b)", line):
+        if number <= skip or not (out or line.strip()) or re.match(r" *//(\|| (END )?ANSWER\b)", line):
             continue
         begun = re.match(r"( *)// EXERCISE (.*)$", line)
         if begun:
@@ -100,8 +98,6 @@ def shown_lines(text, skip):
         out.append((number, line, exercise))
         if ended:
             exercise = ""
-    while out and not out[0][1].strip():
-        out.pop(0)
     return out
 
 
@@ -127,11 +123,8 @@ class Listings:
     def lines(self, path, shown):
         lexer = OPENCL if path.endswith(".cl") else CUDA if path.endswith((".cu", ".cuh")) else CPP
         colours = highlighted("\n".join(line for _, line, _ in shown), lexer)
-        out = []
-        for (number, line, exercise), html in zip(shown, colours):
-            kind = ' class="exercise"' if exercise else ""
-            out.append(f'<span{kind} data-n="{number}">{self.linked(path, line, html)}</span>')
-        return "\n".join(out)
+        return "\n".join('<span%s data-n="%s">%s</span>' % (exercise and ' class="exercise"', number, self.linked(path, line, html))
+                         for (number, line, exercise), html in zip(shown, colours))
 
     def file(self, path):
         """A whole file but for its opening comment."""
@@ -163,20 +156,8 @@ class Listings:
 
 def device_functions(shown):
     """The lines of the functions for the device at the outermost level, with the comments before them."""
-    out, at = [], 0
-    while at < len(shown):
-        line = shown[at][1]
-        if re.match(r"\S", line) and re.search(r"__(global|device)__", line) and not line.startswith("//"):
-            begin = at
-            while begin and re.match(r"//|template|#pragma unroll", shown[begin - 1][1]):
-                begin -= 1
-            end = at
-            if not line.rstrip().endswith(("}", ";")):
-                while end + 1 < len(shown) and not re.match(r"}", shown[end][1]):
-                    end += 1
-            if out:
-                out.append(("", "", ""))
-            out += [one for one in shown[begin:end + 1] if one not in out]
-            at = end
-        at += 1
+    text, out = "\n".join(line for _, line, _ in shown), []
+    for function in FUNCTION.finditer(text):
+        begin, end = (text.count("\n", 0, at) for at in function.span())
+        out += [("", "", "")] * bool(out) + shown[begin:end + 1]
     return out

@@ -47,6 +47,13 @@ def raw(text):
     return {"t": "RawBlock", "c": ["html", text]}
 
 
+def table(label, heads, rows):
+    """A table in HTML, of cells in HTML, in a frame that scrolls by itself."""
+    head, body = "".join(f"<th>{one}</th>" for one in heads), "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (f'<div class="wide" tabindex="0" role="group" aria-label="{escape(label)}"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>")
+
+
 def link(inlines, address):
     return {"t": "Link", "c": [["", [], []], inlines, [address, ""]]}
 
@@ -61,11 +68,6 @@ class Page:
         self.blocks, self.title, self.sections = [], "", []  # sections: (level, anchor, title)
         self.opening = []  # the first paragraph: of MEASURED.md, what was measured on which device
         self.measured = []  # rows of tables: (variant, anchor, title of the section, paragraph above the table, heads, cells)
-
-    def rung(self, name):
-        """The rung that a name in this page surely means."""
-        lab = self.lab or self.about
-        return (lab and lab.by_name.get(name)) or self.repository.unique.get(name)
 
     def fault(self, words):
         return Fault(f"{self.path}: {words}")
@@ -167,7 +169,7 @@ class Page:
                 raise self.fault(f"there is no picture {content[2][0]}")
             return [{"t": "RawInline", "c": ["html", f'<a class="picture" href="figures/{name}"><img src="figures/{name}" alt="{words}"></a>']}]
         if kind == "Code":
-            rung = self.rung(content[1])
+            rung = getattr(self.lab or self.about, "by_name", {}).get(content[1]) or self.repository.unique.get(content[1])
             return [link([one], rung.page)] if rung else [one]
         if kind == "Str" and self.lab:
             rung, path = self.lab.by_name.get(content), f"labs/{self.lab.folder.name}/{content}"

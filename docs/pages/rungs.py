@@ -6,7 +6,7 @@ import runpy
 from html import escape
 
 from listings import opening
-from prose import item_anchor, plain, raw
+from prose import item_anchor, plain, raw, table
 from repository import BACK_ENDS, WORD, slug
 
 FINDERS = {"large": "large sizes", "schedule": "a perturbed schedule of commands, blocks or threads"}
@@ -34,7 +34,7 @@ def comment_html(repository, lab, text, words=()):
         elif drawing:
             html += f'<pre tabindex="0" role="group" aria-label="drawing"><code>{escape(drawing.rstrip())}</code></pre>'
         else:
-            html += f"<p><strong>{begin}</strong> {line}</p>" if begin else f"<p>{line}</p>"
+            html += f"<p>{begin and f'<strong>{begin}</strong> '}{line}</p>"
     return re.sub("</([ou]l)><\\1>", "", html)
 
 
@@ -121,10 +121,9 @@ class Rungs:
         return out
 
     def formula(self, rung):
-        found = [one for one in self.formulas[rung.lab.name] if rung.name in one[1]]
-        found = found or [one for one in self.formulas[rung.lab.name] if any(c.name in one[1] for c in self.counterparts[rung])]
-        blocks = []
-        for some, _ in found or self.formulas[rung.lab.name][:1]:
+        of_lab, blocks = self.formulas[rung.lab.name], []
+        names = {one.name for one in self.counterparts[rung]}
+        for some, _ in [one for one in of_lab if rung.name in one[1]] or [one for one in of_lab if names & {*one[1]}] or of_lab[:1]:
             blocks += [one for one in some if one not in blocks]
         return blocks
 
@@ -135,9 +134,7 @@ class Rungs:
             page = self.pages.get(f"labs/{rung.lab.folder.name}/{name}.md")
             opening = page.opening if name == "MEASURED" and page else []
             for variant, anchor, title, above, heads, cells in page.measured if page else []:
-                if variant != rung.name or not any(re.search(r"\d", plain(cell)) for cell in cells[1:]):
-                    continue
-                if any(plain(head) in ("file", "what changed") for head in heads):
+                if variant != rung.name or not re.search(r"\d", plain(cells[1:])) or {"file", "what changed"} & {*map(plain, heads)}:
                     continue
                 place = f"{page.address}#{anchor}" if anchor else page.address
                 words = f'{"Hand-out" if name == "README" else "Measured"}: {title}'
@@ -148,12 +145,9 @@ class Rungs:
         return blocks
 
     def mistakes(self, rung):
-        if not rung.mistakes:
-            return ""
-        rows = "".join(f"<tr><td><code>{escape(row['id'])}</code></td><td>{inline(self.repository, rung.lab, row['student'])}</td>"
-                       f"<td>{escape(found_by(row))}</td></tr>" for row in rung.mistakes)
-        return (f'<div class="wide" tabindex="0" role="group" aria-label="mistakes in {rung.name}"><table><thead><tr><th>mistake</th>'
-                f"<th>what the rung does then</th><th>found by</th></tr></thead><tbody>{rows}</tbody></table></div>")
+        rows = [(f"<code>{escape(row['id'])}</code>", inline(self.repository, rung.lab, row["student"]), escape(found_by(row)))
+                for row in rung.mistakes]
+        return table(f"mistakes in {rung.name}", ("mistake", "what the rung does then", "found by"), rows) if rows else ""
 
     def page(self, rung):
         """Blocks, and the sections for the contents list."""
@@ -165,12 +159,9 @@ class Rungs:
             sections.append((2, anchor, re.sub("</?code>", "", title)))
             blocks.append(raw(f'<h2 id="{anchor}">{title}</h2>'))
 
-        others = self.counterparts[rung]
-        if others:
-            others = f'<p class="about">Counterpart: {", ".join(map(link_to, others))}</p>'
-        else:
-            other = {"cuda": "OpenCL", "opencl": "CUDA"}.get(rung.back_end) if not rung.baseline else None
-            others = f'<p class="about">No counterpart in {other}.</p>' if other else ""
+        others = ", ".join(map(link_to, self.counterparts[rung]))
+        other = {"cuda": "OpenCL", "opencl": "CUDA"}.get(rung.back_end) if not rung.baseline else None
+        others = f'<p class="about">{f"Counterpart: {others}" if others else f"No counterpart in {other}."}</p>' if others or other else ""
         summary = "" if rung.summary.lower() in comment.replace("\n", " ").lower() else rung.summary[:1].upper() + rung.summary[1:] + "."
         summary = f'<p class="lead">{inline(self.repository, lab, summary)}</p>' if summary else ""
         blocks.append(raw(f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · '
@@ -239,12 +230,9 @@ class Rungs:
         for ladder in dict.fromkeys(rung.ladder for rung in lab.rungs):
             title = f"Ladder: {ladder.partition('_')[2].replace('_', ' ')}" if "_" in ladder else "The ladder"
             sections.append((2, ladder, title))
-            rows = "".join(f"<tr><td>{link_to(rung)}</td><td>{escape(rung.summary)}</td>"
-                           f"<td>{', '.join(map(link_to, self.counterparts[rung]))}</td></tr>"
-                           for rung in lab.rungs if rung.ladder == ladder)
-            blocks.append(raw(f'<h2 id="{ladder}">{title}</h2><div class="wide" tabindex="0" role="group" aria-label="{title}"><table>'
-                              f"<thead><tr><th>rung</th><th>what it does</th><th>counterpart</th></tr></thead><tbody>{rows}</tbody>"
-                              "</table></div>"))
+            rows = [(link_to(rung), escape(rung.summary), ", ".join(map(link_to, self.counterparts[rung])))
+                    for rung in lab.rungs if rung.ladder == ladder]
+            blocks.append(raw(f'<h2 id="{ladder}">{title}</h2>{table(title, ("rung", "what it does", "counterpart"), rows)}'))
         sections.append((2, "files", "Other files of the lab"))
         listed = "".join(f'<li><a href="{address}">{path.partition(lab.folder.name + "/")[2]}</a></li>' for path, address in
                          self.repository.pages.items() if self.repository.lab_of(path) is lab and address.startswith("api/"))
@@ -254,20 +242,16 @@ class Rungs:
 
 def small_table(heads, cells):
     """A table of one row."""
-    attributes = ["", [], []]
-
-    def row(content):
-        return [attributes, [[attributes, {"t": "AlignDefault"}, 1, 1, cell] for cell in content]]
-
+    none = ["", [], []]
+    rows = [[none, [[none, {"t": "AlignDefault"}, 1, 1, cell] for cell in row]] for row in (heads, cells)]
     columns = [[{"t": "AlignRight"}, {"t": "ColWidthDefault"}] for _ in heads]
-    return {"t": "Table", "c": [attributes, [None, []], columns, [attributes, [row(heads)]], [[attributes, 0, [], [row(cells)]]],
-                                [attributes, []]]}
+    return {"t": "Table", "c": [none, [None, []], columns, [none, rows[:1]], [[none, 0, [], rows[1:]]], [none, []]]}
 
 
 def found_by(row):
     finder = row.get("finder", "wrong values")
-    return ("accepted: " + row["accepted"]) if row.get("accepted") else FINDERS.get(finder, finder) + (
-        f", check “{row['check']}”" if row.get("check") else "")
+    found = FINDERS.get(finder, finder) + (f", check “{row['check']}”" if row.get("check") else "")
+    return f"accepted: {row['accepted']}" if row.get("accepted") else found
 
 
 def items_of_texts(repository):

@@ -12,11 +12,10 @@ def find_chromium():
     """The path of a Chromium that can be driven, or nothing. Ubuntu's is a snap, which sees neither /tmp nor our pipes."""
     for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
         path = shutil.which(name)
-        if path and "/snap/" not in os.path.realpath(path) and not os.path.realpath(path).endswith("/snap"):
+        if path and "/snap" not in os.path.realpath(path):
             with open(path, "rb") as file:
-                if b"snap" in file.read(4096):  # Ubuntu's package is a script that starts the snap
-                    continue
-            return path
+                if b"snap" not in file.read(4096):  # Ubuntu's package is a script that starts the snap
+                    return path
     return None
 
 
@@ -57,7 +56,10 @@ class Browser:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         os.close(self.commands)  # the end of the pipe ends Chromium
         try:
             self.process.wait(10)
@@ -66,12 +68,6 @@ class Browser:
             self.process.wait()
         os.close(self.answers)
         self.folder.cleanup()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def message(self, deadline):
         """The next message. Raises TimeoutError after the deadline, OSError when Chromium has ended."""
