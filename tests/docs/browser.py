@@ -27,16 +27,12 @@ class Browser:
         command_in, self.commands = os.pipe()
         self.answers, answer_out = os.pipe()
 
-        def as_3_and_4():  # where Chromium looks for them
-            first, second = os.dup(command_in), os.dup(answer_out)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
         arguments = [path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                      "--no-first-run", "--disable-background-networking", "--allow-file-access-from-files",
                      "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "about:blank"]
-        self.process = subprocess.Popen(arguments, preexec_fn=as_3_and_4, close_fds=False, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        as_3_and_4 = f'exec "$@" 3<&{command_in} 4>&{answer_out}'  # where Chromium looks for them
+        self.process = subprocess.Popen(["bash", "-c", as_3_and_4, "bash", *arguments], pass_fds=(command_in, answer_out),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_in)
         os.close(answer_out)
         self.buffer, self.number, self.session, self.context = b"", 0, None, None

@@ -66,64 +66,50 @@ def to_open(folder):
     return [name for name in names if not name.startswith("rung_")] + [name for name in names if name.startswith("rung_")][::20]
 
 
-# What is wider than the window although it does not scroll by itself: the page scrolls sideways then, whatever its root element says.
-TOO_WIDE = """(() => {
-    const root = document.scrollingElement, limit = document.documentElement.clientWidth;
-    root.scrollLeft = 10000;
-    const moved = root.scrollLeft, body = document.body.scrollWidth;
-    root.scrollLeft = 0;
-    return Math.max(moved ? limit + moved : 0, body > limit ? body : 0);
-})()"""
-
-
-def too_wide(browser, folder, names, width):
+def faults_in(browser, folder, names, script="[]"):
+    """What the console and the network say while the pages are loaded, and what a script finds in each."""
     faults = []
-    browser.resize(width, 844)
     for name in names:
         browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        wide = browser.run(TOO_WIDE)
-        if wide:
-            faults.append(f"{name} is {wide} pixels wide in a window of {width}")
-    return faults
-
-
-def barriers(browser, axe, folder, names, rules=None, without=()):
-    """What the console and the network say while the pages are loaded, and what axe, the checker of accessibility, finds in them, by these
-    rules or by all without some. `axe`: its text; without it nothing is asked."""
-    faults = []
-    options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
-                          **({"runOnly": rules} if rules else {})})
-    for name in names:
-        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        browser.run(axe + "; 0")  # answered after what the page reported
-        found = browser.run(f"axe.run(document, {options}).then(r => r.violations.map(v => "
-                            "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))") if axe else []
+        found = browser.run(script)  # answered after what the page reported
         faults += [f"{name}: {fault}" for fault in [*browser.faults, *found]]
     return faults
+
+
+def barriers(axe, rules=None, without=()):
+    """The script for what axe, the checker of accessibility, finds by these rules or by all without some. `axe`: its text, or nothing."""
+    options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
+                          **({"runOnly": rules} if rules else {})})
+    return (f"{axe}; axe.run(document, {options}).then(r => r.violations.map(v => "
+            "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))") if axe else "[]"
+
+
+# What is wider than the window although it does not scroll by itself: the page scrolls sideways then, whatever its root element says.
+TOO_WIDE = """(limit => {
+    scrollTo(10000, 0);
+    return [scrollX && limit + scrollX, document.body.scrollWidth].filter(w => w > limit).map(w => `${w} pixels wide in a window of ${limit}`);
+})(document.documentElement.clientWidth)"""
 
 
 # Pairs of texts that overlap, texts that leave the figure, are too small, or differ too little from what is behind them.
 LEGIBLE = """(() => {
     const svg = document.documentElement, faults = [], scale = 700 / svg.viewBox.baseVal.width;
-    const rgb = css => css.match(/[\\d.]+/g).slice(0, 3).map(Number);
-    const light = c => { const [r, g, b] = rgb(c).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-                         return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const light = css => css.match(/[\\d.]+/g).slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + [0.2126, 0.7152, 0.0722][i] * v, 0.05);
     const all = [...svg.querySelectorAll('rect, text')], frame = svg.viewBox.baseVal, texts = [];
     all.forEach((element, at) => {
         if (element.tagName !== 'text') return;
-        const b = element.getBBox(), words = element.textContent;
-        if (b.x < 4 || b.y < 2 || b.x + b.width > frame.width - 4 || b.y + b.height > frame.height - 2)
-            faults.push(`leaves the figure: ${words}`);
-        if (parseFloat(getComputedStyle(element).fontSize) * scale < 11) faults.push(`too small: ${words}`);
-        const x = b.x + b.width / 2, y = b.y + b.height / 2;
-        const behind = all.slice(0, at).filter(r => r.tagName === 'rect').filter(r => { const q = r.getBBox();
-            return q.x <= x && x <= q.x + q.width && q.y <= y && y <= q.y + q.height; }).pop();
-        if (!behind) faults.push(`nothing behind: ${words}`);
-        else {
-            const a = light(getComputedStyle(element).fill), c = light(getComputedStyle(behind).fill);
-            if ((Math.max(a, c) + 0.05) / (Math.min(a, c) + 0.05) < 4.5) faults.push(`hard to read: ${words}`);
-            const q = behind.getBBox();
-            if (b.x < q.x || b.x + b.width > q.x + q.width) faults.push(`wider than its box: ${words}`);
+        const b = element.getBBox(), x = b.x + b.width / 2, y = b.y + b.height / 2, style = getComputedStyle(element);
+        const words = element.textContent, told = (bad, what) => bad && faults.push(`${what}: ${words}`);
+        told(b.x < 4 || b.y < 2 || b.x + b.width > frame.width - 4 || b.y + b.height > frame.height - 2, 'leaves the figure');
+        told(parseFloat(style.fontSize) * scale < 11, 'too small');
+        const behind = all.slice(0, at).filter(r => r.tagName === 'rect').map(r => [r, r.getBBox()]).filter(([, q]) =>
+            q.x <= x && x <= q.x + q.width && q.y <= y && y <= q.y + q.height).pop();
+        told(!behind, 'nothing behind');
+        if (behind) {
+            const [high, low] = [style, getComputedStyle(behind[0])].map(s => light(s.fill)).sort((a, b) => b - a), q = behind[1];
+            told(high / low < 4.5, 'hard to read');
+            told(b.x < q.x || b.x + b.width > q.x + q.width, 'wider than its box');
         }
         texts.push([b, words]);
     });
@@ -134,8 +120,3 @@ LEGIBLE = """(() => {
     }));
     return faults;
 })()"""
-
-
-def illegible(browser, figure):
-    browser.open(pathlib.Path(figure).resolve().as_uri())
-    return [f"{pathlib.Path(figure).name}: {fault}" for fault in browser.faults + browser.run(LEGIBLE)]

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import html as html_module
+import itertools
 import json
 import os
 import pathlib
@@ -35,10 +36,9 @@ def html():
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "a folder with 'spaces'"
         copy.mkdir()
-        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json", "Doxyfile"):
-            shutil.copy(ROOT / name, copy)
-        for name in ("tools", "cmake", "common", "docs", "emulator", "labs", "tests"):
-            shutil.copytree(ROOT / name, copy / name)
+        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json", "Doxyfile", "tools", "cmake",
+                     "common", "docs", "emulator", "labs", "tests"):
+            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
         (copy / "answers").mkdir()  # as ./lab instructor unlock makes it
         (copy / "answers/01_saxpy.md").write_text("# Answers: lab 01\n\nunlockedanswer7f3a.\n")
         passed("git", "init", "-q", copy)
@@ -290,7 +290,8 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
 
 
 def test_no_page_scrolls_sideways_on_a_phone(html, chromium):
-    assert not pages.too_wide(chromium, html, [file.name for file in html.glob("*.html")], 390)
+    chromium.resize(390, 844)
+    assert not pages.faults_in(chromium, html, [file.name for file in html.glob("*.html")], pages.TOO_WIDE)
 
 
 def test_no_listing_is_wider_than_its_box(html, chromium):
@@ -301,26 +302,19 @@ def test_no_listing_is_wider_than_its_box(html, chromium):
         assert wide == 0, name
 
 
-def test_on_a_phone_the_menu_opens_and_lists_the_labs(html, chromium):
-    chromium.resize(390, 844)
-    for name in ["index.html", "lab_reduction.html", "rung_reduction_cuda_shuffle.html"]:
-        chromium.open((html / name).as_uri())
-        link = "document.querySelector('#menu a[href=\"lab_cg.html\"]')"
-        assert chromium.run(f"!{link}.checkVisibility()")
-        chromium.run("document.getElementById('menu-button').click(); document.querySelectorAll('#menu details').forEach(d => d.open = true)")
-        assert chromium.run(f"{link}.checkVisibility() && {link}.getBoundingClientRect().height > 0"), name
-        assert chromium.run("document.getElementById('menu').matches(':popover-open')")
-        assert chromium.run(f"{link}.addEventListener('click', e => e.preventDefault()); {link}.click(); !{link}.checkVisibility()"), "it covers the page"
-
-
-def test_without_scripts_the_menu_opens_also_on_a_phone(html, chromium):
-    chromium.call("Emulation.setScriptExecutionDisabled", value=True)
-    for width in (390, 1280):
+def test_on_a_phone_the_menu_opens_and_lists_the_labs_also_without_scripts(html, chromium):
+    shown = "['#menu a[href=\"start.html\"]', '#menu-button', '#theme-button', 'main h1'].map(s => document.querySelector(s).checkVisibility())"
+    link = "document.querySelector('#menu a[href=\"lab_cg.html\"]')"
+    for scripts, width, name in itertools.product((True, False), (390, 1280), ("index.html", "lab_reduction.html", "rung_reduction_cuda_shuffle.html")):
+        chromium.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         chromium.resize(width, 844)
-        chromium.open((html / "lab_reduction.html").as_uri())
-        seen = "['#menu a[href=\"lab_reduction_rungs.html\"]', '#theme-button', '#menu-button', 'main h1'].map(s => document.querySelector(s).checkVisibility())"
-        assert chromium.run(seen) == [width > 1000, False, width < 1000, True], width
-        assert chromium.run(f"document.getElementById('menu-button').click(); {seen}[0]"), width
+        chromium.open((html / name).as_uri())
+        chromium.run("document.querySelectorAll('#menu details').forEach(d => d.open = true)")
+        assert chromium.run(shown) == [width == 1280, width == 390, scripts, True], (name, width, scripts)
+        chromium.run("document.getElementById('menu-button').click()")
+        assert chromium.run(f"{link}.checkVisibility() && {link}.getBoundingClientRect().height > 0"), (name, width, scripts)
+        if scripts and width == 390:
+            assert chromium.run(f"{link}.addEventListener('click', e => e.preventDefault()); {link}.click(); !{link}.checkVisibility()"), "it covers the page"
 
 
 def test_nothing_covers_the_search_box(html, chromium):
@@ -370,28 +364,16 @@ def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromi
 def test_every_page_opens_in_a_browser_without_an_error_and_axe_finds_no_barrier_in_light_and_in_dark(html, chromium):
     names = pages.to_open(html)
     axe = AXE.read_text(encoding="utf-8") if AXE.is_file() else ""
-    faults = pages.barriers(chromium, axe, html, [name for i, name in enumerate(names) if i % 4], without=["color-contrast"])
-    faults += pages.barriers(chromium, axe, html, names[::4])  # all pages have their colours from one file
+    faults = pages.faults_in(chromium, html, [name for i, name in enumerate(names) if i % 4], pages.barriers(axe, without=["color-contrast"]))
+    faults += pages.faults_in(chromium, html, names[::4], pages.barriers(axe))  # all pages have their colours from one file
     chromium.resize(390, 844)
-    faults += pages.barriers(chromium, axe, html, names[::10])
+    faults += pages.faults_in(chromium, html, names[::10], pages.barriers(axe))
     chromium.new_tab(dark=True)
     chromium.resize(1280, 900)
-    faults += pages.barriers(chromium, axe, html, names[::6] + ["rung_reduction_cuda_grid_stride.html"], ["color-contrast"])
+    faults += pages.faults_in(chromium, html, names[::6] + ["rung_reduction_cuda_grid_stride.html"], pages.barriers(axe, ["color-contrast"]))
     assert not faults, "\n".join(faults)
     if not axe:
         pytest.skip(NO_AXE)
-
-
-def test_a_planted_barrier_and_a_page_that_is_too_wide_are_found(scratch, chromium):
-    for body, faulty in (("<p>x</p>", False), ('<p style="color:#aaa">pale</p>', True), ('<button></button>', True),
-                         ("<script>console.error('x')</script>", True)) if AXE.is_file() else ():
-        text = f'<!DOCTYPE html><html lang="en"><head><title>t</title></head><body><main><h1>t</h1>{body}</main></body></html>'
-        (scratch / "page.html").write_text(text)
-        assert bool(pages.barriers(chromium, AXE.read_text(encoding="utf-8"), scratch, ["page.html"])) == faulty, body
-    for body, faulty in (("<p>x</p>", False), ('<div style="width:600px">x</div>', True),
-                         ('<div style="overflow-x:auto"><div style="width:600px">x</div></div>', False)):
-        (scratch / "page.html").write_text('<!DOCTYPE html><meta name="viewport" content="width=device-width"><body>' + body)
-        assert bool(pages.too_wide(chromium, scratch, ["page.html"], 390)) == faulty, body
 
 
 def test_the_figures_are_what_their_script_draws(scratch):
@@ -408,33 +390,35 @@ def test_the_text_of_the_figures_can_be_read_in_light_and_in_dark(chromium):
     for dark in (False, True):
         chromium.new_tab(dark=dark)
         chromium.resize(700, 700)
-        for figure in sorted((ROOT / "docs/figures").glob("*.svg")):
-            faults += [f"{'dark' if dark else 'light'}: {fault}" for fault in pages.illegible(chromium, figure)]
+        figures = sorted(figure.name for figure in (ROOT / "docs/figures").glob("*.svg"))
+        faults += [f"{'dark' if dark else 'light'}: {fault}" for fault in pages.faults_in(chromium, ROOT / "docs/figures", figures, pages.LEGIBLE)]
     assert not faults
 
 
 def site(scratch, body):
-    """A page with a good link, anchor and picture, and what is planted."""
+    """A good page, with what is planted."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch))
     (folder / "good.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90"/>')
     (folder / "index.html").write_text(
-        '<!DOCTYPE html><html><head><meta charset="utf-8"/><title>t</title></head><body><article>'
-        '<p id="here">x <code>**p</code> <a href="#here">a</a> <a href="index.html#here">b</a> <img src="good.svg"/></p>'
-        f"{body}</article></body></html>", encoding="utf-8")
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width"><title>t</title></head>'
+        '<body><main><article><h1>t</h1><p id="here">x <code>**p</code> <a href="#here">a</a> <a href="index.html#here">b</a> '
+        '<img src="good.svg" alt="c"/></p><div style="overflow-x:auto" tabindex="0"><div style="width:600px">x</div></div>'
+        f"{body}</article></main></body></html>", encoding="utf-8")
     return folder
 
 
+def is_found_where_planted(scratch, check, bodies):
+    assert not check(site(scratch, "")), "found in a good page"
+    for body in bodies:
+        assert check(site(scratch, body)), f"not found: {body}"
+
+
 def test_a_planted_broken_link_picture_or_mark_is_found(scratch, broken_links):
-    good = site(scratch, "")
-    assert not broken_links(good, pages.read(good)), "a good page has broken links"
-    assert not pages.literal_markdown(pages.read(good)), "a good page shows Markdown"
-    for body in ('<a href="missing.html">x</a>', '<a href="#nowhere">x</a>', '<a href="index.html#nowhere">x</a>',
-                 '<img src="missing.png"/>', '<script src="missing.js"></script>', '<a href="../docs/results">x</a>'):
-        bad = site(scratch, body)
-        assert len(broken_links(bad, pages.read(bad))) == 1, f"not found: {body}"
-    for body in ("s**ingle precision", "4*n* bytes", "a [link](to.md)", "see @ref here", "a $x$ b", "Title {#name}"):
-        bad = site(scratch, f"<p>{body}</p>")
-        assert len(pages.literal_markdown(pages.read(bad))) == 1, f"not found: {body}"
+    is_found_where_planted(scratch, lambda folder: broken_links(folder, pages.read(folder)), (
+        '<a href="missing.html">x</a>', '<a href="#nowhere">x</a>', '<a href="index.html#nowhere">x</a>',
+        '<img src="missing.png"/>', '<script src="missing.js"></script>', '<a href="../docs/results">x</a>'))
+    is_found_where_planted(scratch, lambda folder: pages.literal_markdown(pages.read(folder)), (
+        "s**ingle precision", "4*n* bytes", "a [link](to.md)", "see @ref here", "a $x$ b", "Title {#name}"))
     known = {"index.html": "labs/01_saxpy/saxpy.hpp", "other.html": "labs/02_reduction/reduction.hpp", "index.html#f": "gpulab::f"}
     for listing, faults in (('#include &quot;<a href="index.html">saxpy.hpp</a>', 0), ('#include &quot;<a href="other.html">saxpy.hpp</a>', 1),
                             ('<a href="index.html">"gpulab/error.hpp"</a>', 1), ('<a href="index.html#here">gpulab::here</a>', 1),
@@ -443,12 +427,19 @@ def test_a_planted_broken_link_picture_or_mark_is_found(scratch, broken_links):
         assert (count, len(found)) == (1, faults), listing
 
 
-def test_a_planted_error_in_the_console_or_in_a_figure_is_found(scratch, chromium):
-    assert not pages.barriers(chromium, "", site(scratch, ""), ["index.html"]), "a good page has errors"
-    for body in ("<script>console.error('x')</script>", "<script>undefined_name()</script>", "<script>var 3_a = 1</script>",
-                 '<img src="missing.png"/>', '<script src="missing.js"></script>'):
-        assert pages.barriers(chromium, "", site(scratch, body), ["index.html"]), f"not found: {body}"
-    assert pages.barriers(chromium, "", site(scratch, ""), ["missing.html"]), "a missing page is not found"
+def test_a_planted_error_barrier_or_width_or_fault_in_a_figure_is_found(scratch, chromium):
+    def check(script="[]"):
+        return lambda folder: pages.faults_in(chromium, folder, ["index.html"], script)
+
+    is_found_where_planted(scratch, check(), (
+        "<script>console.error('x')</script>", "<script>undefined_name()</script>", "<script>var 3_a = 1</script>",
+        '<img src="missing.png"/>', '<script src="missing.js"></script>'))
+    assert pages.faults_in(chromium, site(scratch, ""), ["missing.html"]), "a missing page is not found"
+    if AXE.is_file():
+        is_found_where_planted(scratch, check(pages.barriers(AXE.read_text(encoding="utf-8"))), (
+            '<p style="color:#aaa">pale</p>', '<button></button>', "<script>console.error('x')</script>"))
+    chromium.resize(390, 844)
+    is_found_where_planted(scratch, check(pages.TOO_WIDE), ['<div style="width:600px">x</div>'])
     card = '<rect width="700" height="90" style="fill:#fff"/>'
     text = '<text x="{}" y="40" style="font-size:{}px;fill:{}">words that stand here</text>'
     good = text.format(20, 12, "#000")
@@ -456,7 +447,7 @@ def test_a_planted_error_in_the_console_or_in_a_figure_is_found(scratch, chromiu
                           (text.format(20, 9, "#000"), True), (text.format(20, 12, "#bbb"), True)):
         figure = scratch / "figure.svg"
         figure.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90">{card}{drawn}</svg>')
-        faults = pages.illegible(chromium, figure)
+        faults = pages.faults_in(chromium, scratch, [figure.name], pages.LEGIBLE)
         assert bool(faults) == faulty, f"{'not found' if faulty else 'a fault'}: {drawn} {faults}"
 
 
