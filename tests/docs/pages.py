@@ -60,12 +60,6 @@ def wrong_links(listings, known, root):
     return count, faults
 
 
-def to_open(folder):
-    """What a browser has to open: every page, but of those of the rungs, which one function makes, one in twenty."""
-    names = sorted(file.name for file in pathlib.Path(folder).glob("*.html"))
-    return [name for name in names if not name.startswith("rung_")] + [name for name in names if name.startswith("rung_")][::20]
-
-
 def faults_in(browser, folder, names, script="[]"):
     """What the console and the network say while the pages are loaded, and what a script finds in each."""
     faults = []

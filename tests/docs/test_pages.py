@@ -23,9 +23,9 @@ from conftest import LABS, ROOT, passed, run
 sys.path.insert(0, str(ROOT / "docs/pages"))
 from repository import Repository  # noqa: E402
 
+repository = Repository(ROOT)
 GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "Code"]
-AXE = ROOT / "build/axe/axe.min.js"
-NO_AXE = "no axe, the checker of accessibility (./lab setup --all)"
+AXE = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "build/axe").glob("axe.min.js"))
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,6 @@ def found(html):
     return pages.read(html)
 
 
-@pytest.fixture(scope="module")
-def repository():
-    return Repository(ROOT)
-
-
 def test_the_pages_are_built_in_a_folder_whose_name_has_spaces_and_packed_into_one_file(html):
     built = {file.relative_to(html).as_posix() for file in html.rglob("*") if file.is_file()}
     assert {"index.html", "search.html", "pages.css", "figures/first-run.svg"} <= built
@@ -70,7 +65,7 @@ def test_the_pages_are_built_in_a_folder_whose_name_has_spaces_and_packed_into_o
         assert packed.read("gpu-labs-pages/index.html") == (html / "index.html").read_bytes()
 
 
-def test_there_is_a_page_for_each_rung_with_its_parts_in_order(found, repository):
+def test_there_is_a_page_for_each_rung_with_its_parts_in_order(found):
     assert len(repository.rungs) > 150 and 250 <= len(found) <= 400
     order = ["what-changed", "formula", "kernel", "source", "difference", "measured", "tests", "source-texts"]
     beside = 0
@@ -96,18 +91,15 @@ def test_there_is_a_page_for_each_rung_with_its_parts_in_order(found, repository
 
 
 def test_the_page_of_a_rung_shows_what_is_measured_and_what_the_texts_have(found):
-    source = found["rung_reduction_cuda_shuffle.html"]
-    text = re.sub(r"<[^>]*>", " ", source)
     table = (ROOT / "labs/02_reduction/README.md").read_text(encoding="utf-8")
     row = re.search(r"(?m)^\| cuda_shuffle \|(.*)\|$", table)[1].split("|")
-    assert all(cell.strip() in text for cell in row) and "Hand-out: What to expect" in text
-    for words in ("Sums of floats on an H200", "Measured on one NVIDIA H200"):  # the table's units and device come along
-        assert words in text, words
-    assert "In the texts" in re.sub(r"<[^>]*>", " ", found["rung_reduction_cuda_two_level.html"])
-    source_texts = found["rung_reduction_cuda_two_level.html"]
-    assert '<a href="concordance.html#book-program-2-7">Book, program 2.7</a>' in source_texts
-    assert '<a href="texts_faults.html#book-program-2-7">fault in the text</a>' in source_texts
-    assert "<math" in source and "block_sum.cuh" in source
+    source, other = found["rung_reduction_cuda_shuffle.html"], found["rung_reduction_cuda_two_level.html"]
+    text = re.sub(r"<[^>]*>", " ", source)  # the table's units and device come along
+    for words in (*row, "Hand-out: What to expect", "Sums of floats on an H200", "Measured on one NVIDIA H200", "block_sum.cuh"):
+        assert words.strip() in text, words
+    assert "<math" in source and "In the texts" in re.sub(r"<[^>]*>", " ", other)
+    assert '<a href="concordance.html#book-program-2-7">Book, program 2.7</a>' in other
+    assert '<a href="texts_faults.html#book-program-2-7">fault in the text</a>' in other
 
 
 def test_every_page_has_the_menu_in_which_it_or_the_page_above_it_is_marked_and_group_titles_are_links(found):
@@ -129,8 +121,8 @@ def test_links_in_listings_lead_where_they_say(html, found):
     root = html.parents[1]
     known = {f"api/{address.replace('.html', end)}": name for address, name in pages.doxygen_knows(html.parent / "api.tag").items()
              for end in (".html", "_source.html")}
-    known.update({page: path for path, page in sorted(Repository(root).pages.items(), reverse=True)})  # of a rung's two files the kernels
-    shown = [(path, listing) for path, rung in Repository(root).rung_of_file.items() for listing in pages.LISTING.findall(found[rung.page])]
+    known.update({page: path for path, page in sorted(repository.pages.items(), reverse=True)})  # of a rung's two files the kernels
+    shown = [(path, listing) for path, rung in repository.rung_of_file.items() for listing in pages.LISTING.findall(found[rung.page])]
     count, faults = pages.wrong_links(shown, known, root)
     assert count > 1500 and not faults, faults[:10]
 
@@ -199,7 +191,7 @@ def test_a_page_of_results_leads_to_its_files_and_pictures(html, found):
     assert {file.name for file in (html / "results/h200").iterdir()} == set(re.findall(r'href="results/h200/([^"]+)"', source)) == files
 
 
-def test_no_word_of_a_page_is_lost(found, repository):
+def test_no_word_of_a_page_is_lost(found):
     def words(text):
         return collections.Counter(re.findall(r"[^\W\d_]\w*", html_module.unescape(text).lower()))
 
@@ -213,10 +205,6 @@ def test_no_word_of_a_page_is_lost(found, repository):
         assert sum(lost.values()) <= 2, f"{path}: its page lacks {dict(lost)}"  # two may stand in formulas
 
 
-def test_no_page_shows_Markdown(found):
-    assert not pages.literal_markdown(found)
-
-
 def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receive(found):
     for rung, is_exercise in (("cuda_many_blocks", True), ("opencl_one_item", True), ("cuda_raw", False)):
         source = found[f"rung_saxpy_{rung}.html"]
@@ -228,19 +216,14 @@ def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receiv
     assert not re.search(r"//\||(END )?ANSWER", found["kernels.html"])
 
 
-def test_the_name_of_a_variant_leads_to_its_page(found, repository):
-    linked = 0
-    for lab in repository.labs:
-        source = found[f"lab_{lab.name}.html"]
-        for rung in lab.rungs:
-            if f"`{rung.name}`" in lab.text("README.md"):
-                address = re.search(rf'<a href="([^"]*)"><code>{rung.name}</code></a>', source)
-                assert address and address[1] == rung.page, f"lab_{lab.name}.html: '{rung.name}' does not lead to its page"
-                linked += 1
-    assert linked >= 150, f"only {linked} variants are linked"
+def test_the_name_of_a_variant_leads_to_its_page(found):
+    links = {rung.page: set(re.findall(rf'<a href="([^"]*)"><code>{rung.name}</code></a>', found[f"lab_{lab.name}.html"]))
+             for lab in repository.labs for rung in lab.rungs if f"`{rung.name}`" in lab.text("README.md")}
+    assert len(links) >= 150 and not {page: to for page, to in links.items() if to != {page}}
 
 
-def test_formulas_are_set_without_a_script(found):
+def test_no_page_shows_Markdown_and_formulas_need_no_script(found):
+    assert not pages.literal_markdown(found)
     assert sum(page.count("<math") for page in found.values()) > 400
     assert found["formulas.html"].count('<math display="block"') >= 9
     assert not [name for name, page in found.items() if "\\frac" in re.sub(r"<annotation.*?</annotation>", "", page, flags=re.DOTALL)]
@@ -263,14 +246,12 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
     if not (html / "search-index.js").is_file():
         pytest.skip("no lunr (./lab setup --all)")
 
-    def found():
-        assert not chromium.faults, chromium.faults
-        return chromium.run("[...document.querySelectorAll('#search-results li')].map(e => [e.querySelector('a').getAttribute('href'), "
-                            "e.innerText, e.querySelectorAll('mark').length])")
-
     def typed(words):
-        chromium.run(f"document.getElementById('search').value = {json.dumps(words)}; document.getElementById('search').oninput()")
-        return found()
+        shown = chromium.run(f"document.getElementById('search').value = {json.dumps(words)}; document.getElementById('search').oninput(); "
+                             "[...document.querySelectorAll('#search-results li')].map(e => [e.querySelector('a').getAttribute('href'), "
+                             "e.innerText, e.querySelectorAll('mark').length])")
+        assert not chromium.faults, chromium.faults
+        return shown
 
     chromium.open((html / "index.html").as_uri())
     chromium.run("document.getElementById('search').value = 'Warps'; setTimeout(() => document.getElementById('search').form.requestSubmit(), 0); 0")
@@ -279,7 +260,7 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
             if chromium.run("document.getElementById('search-results')?.children.length"):
                 break
         time.sleep(0.1)
-    assert found()[0][0] == "kernels.html#warp"
+    assert chromium.run("document.querySelector('#search-results a').getAttribute('href')") == "kernels.html#warp"
     wrong = {words: [shown[0] for shown in typed(words)[:3]] for words, page in FIRST_FOUND.items() if not typed(words)[0][0].startswith(page)}
     assert not wrong
     assert all(marks for _, _, marks in typed("bank conflicts")[:10])
@@ -289,17 +270,12 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
         assert typed(words) == [] or words == "<img src=x>", words
 
 
-def test_no_page_scrolls_sideways_on_a_phone(html, chromium):
+def test_no_page_scrolls_sideways_on_a_phone_and_no_listing_on_a_screen(html, chromium):
+    names = sorted(file.name for file in html.glob("*.html"))
+    assert not pages.faults_in(chromium, html, [name for name in names if name.startswith("rung_")][::8], """document.querySelectorAll('details').forEach(d => d.open = true) ||
+        [...document.querySelectorAll('.listing pre')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)""")
     chromium.resize(390, 844)
-    assert not pages.faults_in(chromium, html, [file.name for file in html.glob("*.html")], pages.TOO_WIDE)
-
-
-def test_no_listing_is_wider_than_its_box(html, chromium):
-    for name in sorted(file.name for file in html.glob("rung_*.html"))[::8]:
-        chromium.open((html / name).as_uri())
-        wide = chromium.run("""document.querySelectorAll('details').forEach(d => d.open = true) || [...document.querySelectorAll('.listing pre')]
-            .filter(e => e.scrollWidth > e.clientWidth).length""")
-        assert wide == 0, name
+    assert not pages.faults_in(chromium, html, names, pages.TOO_WIDE)
 
 
 def test_on_a_phone_the_menu_opens_and_lists_the_labs_also_without_scripts(html, chromium):
@@ -320,16 +296,12 @@ def test_on_a_phone_the_menu_opens_and_lists_the_labs_also_without_scripts(html,
 def test_nothing_covers_the_search_box(html, chromium):
     for width in (1280, 390):
         chromium.resize(width, 900)
-        for name in ("index.html", "lab_saxpy.html"):
-            chromium.open((html / name).as_uri())
-            covered = chromium.run("""(() => {
-                const r = document.getElementById('search').getBoundingClientRect();
-                if (r.width < 60) return ['too narrow'];
-                return [0.02, 0.25, 0.5, 0.75, 0.98].flatMap(u => [0.2, 0.5, 0.8].map(v => [u, v])).filter(([u, v]) => {
-                    const e = document.elementFromPoint(r.left + u * r.width, r.top + v * r.height);
-                    return !e || e.id !== 'search';
-                }); })()""")
-            assert not covered, f"{name} at {width} pixels: something covers the search box at {covered}"
+        assert not pages.faults_in(chromium, html, ("index.html", "lab_saxpy.html"), """(() => {
+            const r = document.getElementById('search').getBoundingClientRect();
+            if (r.width < 60) return ['too narrow'];
+            return [0.02, 0.25, 0.5, 0.75, 0.98].flatMap(u => [0.2, 0.5, 0.8].map(v => [r.left + u * r.width, r.top + v * r.height]))
+                .filter(at => document.elementFromPoint(...at)?.id !== 'search').map(at => `covered at ${at}`);
+        })()"""), width
 
 
 def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromium):
@@ -345,15 +317,11 @@ def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromi
     copied = chromium.run("""(async () => {
         let kept = null;
         Object.defineProperty(navigator, 'clipboard', { value: { writeText: async text => { kept = text; } }, configurable: true });
-        const box = document.querySelector('.code'), code = box.querySelector('code'), all = code.textContent;
-        box.querySelector('.copy').click();
-        await new Promise(done => setTimeout(done, 50));
-        const first = kept;
-        code.textContent = '$ ls \\\\\\n  -l\\ntotal $ 1\\n$ pwd\\n/home\\n';
-        box.querySelector('.copy').click();
-        return [first === all, kept, box.querySelector('.copy').textContent];
+        const box = document.querySelector('.code'), code = box.querySelector('code'), button = box.querySelector('.copy');
+        const copied = async text => { code.textContent = text; button.click(); await 0; return kept; };
+        return [await copied('all $ of\\nthis'), await copied('$ ls \\\\\\n  -l\\ntotal $ 1\\n$ pwd\\n/home\\n'), button.textContent];
     })()""")
-    assert copied == [True, "ls \\\n  -l\npwd", "Copied"], copied
+    assert copied == ["all $ of\nthis", "ls \\\n  -l\npwd", "Copied"], copied
     chromium.call("Emulation.setEmulatedMedia", media="print")
     chromium.run("document.documentElement.classList.add('dark')")
     assert chromium.run(ground) == "rgb(255, 255, 255)", "it prints dark"
@@ -362,18 +330,20 @@ def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromi
 
 
 def test_every_page_opens_in_a_browser_without_an_error_and_axe_finds_no_barrier_in_light_and_in_dark(html, chromium):
-    names = pages.to_open(html)
-    axe = AXE.read_text(encoding="utf-8") if AXE.is_file() else ""
-    faults = pages.faults_in(chromium, html, [name for i, name in enumerate(names) if i % 4], pages.barriers(axe, without=["color-contrast"]))
-    faults += pages.faults_in(chromium, html, names[::4], pages.barriers(axe))  # all pages have their colours from one file
-    chromium.resize(390, 844)
-    faults += pages.faults_in(chromium, html, names[::10], pages.barriers(axe))
-    chromium.new_tab(dark=True)
-    chromium.resize(1280, 900)
-    faults += pages.faults_in(chromium, html, names[::6] + ["rung_reduction_cuda_grid_stride.html"], pages.barriers(axe, ["color-contrast"]))
+    names = sorted((file.name for file in html.glob("*.html")), key=lambda name: name.startswith("rung_"))
+    rungs = [name for name in names if name.startswith("rung_")]  # one function makes them
+    names = names[:-len(rungs)] + rungs[::20]
+    faults, colours = [], ["color-contrast"]  # all pages have them from one file
+    for dark, width, some, script in (
+            (False, 1280, [name for i, name in enumerate(names) if i % 4], pages.barriers(AXE, without=colours)),
+            (False, 1280, names[::4], pages.barriers(AXE)), (False, 390, names[::10], pages.barriers(AXE)),
+            (True, 1280, [*names[::6], "rung_reduction_cuda_grid_stride.html"], pages.barriers(AXE, colours))):
+        chromium.new_tab(dark=dark)
+        chromium.resize(width, 900)
+        faults += pages.faults_in(chromium, html, some, script)
     assert not faults, "\n".join(faults)
-    if not axe:
-        pytest.skip(NO_AXE)
+    if not AXE:
+        pytest.skip("no axe, the checker of accessibility (./lab setup --all)")
 
 
 def test_the_figures_are_what_their_script_draws(scratch):
@@ -435,8 +405,8 @@ def test_a_planted_error_barrier_or_width_or_fault_in_a_figure_is_found(scratch,
         "<script>console.error('x')</script>", "<script>undefined_name()</script>", "<script>var 3_a = 1</script>",
         '<img src="missing.png"/>', '<script src="missing.js"></script>'))
     assert pages.faults_in(chromium, site(scratch, ""), ["missing.html"]), "a missing page is not found"
-    if AXE.is_file():
-        is_found_where_planted(scratch, check(pages.barriers(AXE.read_text(encoding="utf-8"))), (
+    if AXE:
+        is_found_where_planted(scratch, check(pages.barriers(AXE)), (
             '<p style="color:#aaa">pale</p>', '<button></button>', "<script>console.error('x')</script>"))
     chromium.resize(390, 844)
     is_found_where_planted(scratch, check(pages.TOO_WIDE), ['<div style="width:600px">x</div>'])
