@@ -36,6 +36,8 @@ def doxygen_knows(tag):
         out[page] = compound.findtext("path") + name if compound.get("kind") == "file" else name
         for member in compound.findall("member"):
             out[f"{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"] = f"{name}::{member.findtext('name')}"
+            for value in member.findall("enumvalue"):
+                out[f"{value.get('file').removesuffix('.html')}.html#{value.get('anchor')}"] = f"{name}::{member.findtext('name')}::{value.text}"
     return out
 
 
@@ -54,7 +56,7 @@ def wrong_links(listings, known, root):
                 file = next((folder / name for folder in folders for name in (words, words.removesuffix(".hpp")) if (folder / name).is_file()), None)
                 right = file and pathlib.Path(root / to).resolve() == file.resolve()
             else:
-                right = to == words and to.startswith("gpulab::")
+                right = to.partition("<")[0] == words.partition("<")[0] and to.startswith("gpulab::")
             if not right:
                 faults.append(f"{path}: {words} leads to {address}, which is {to}")
     return count, faults

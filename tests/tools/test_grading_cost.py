@@ -131,6 +131,7 @@ SCAN_IN_TREES = ("""    const size_t items = get_local_size(0);
     const REAL base = me > 0 ? x[me - 1] : (REAL)0;""", SCAN_SERIAL[1])
 SAXPY_CHUNKS = """    const size_t items = get_global_size(0), each = 32;
     for (size_t i = get_global_id(0) * each; i < (get_global_id(0) + 1) * each && i < n; ++i) c[i] = k * a[i] + b[i];"""
+SAXPY_STRIDE_OF_A_GROUP = "    for (size_t i = get_global_id(0); i < n; i += get_local_size(0)) c[i] = k * a[i] + b[i];"
 DISTANCES_TWICE = ("""    const float dx = points[3 * i] - x, dy = points[3 * i + 1] - y, dz = points[3 * i + 2] - z;
     d[i] = sqrt(dx * (points[3 * i] - x) + dy * dy + dz * dz);""", "    const float4 p = points[i] - (float4)(x, y, z, 0);\n"
                    "    d[i] = sqrt(p.x * p.x + p.y * p.y + p.z * p.z);")
@@ -251,6 +252,7 @@ LOSERS = {
     "scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
     "dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sum += sums[other];", "510 requests by 1 of 32 lanes"]),
     "saxpy over chunks": ("saxpy", "many-blocks", [SAXPY_CHUNKS], ["sectors each where 4 would do"]),
+    "stride of a group": ("saxpy", "repair-stride", [SAXPY_STRIDE_OF_A_GROUP], ["sectors of global memory in all, at most"]),
     "coordinates read twice": ("saxpy", "distances", DISTANCES_TWICE, ["of 12 sectors each where 4 would do"]),
     "columns by rows": ("matmul", "one-thread-per-element", [MULTIPLY_BY_COLUMNS], ["of 8.5 sectors each where 1.5 would do"]),
     "product without tiles": ("matmul", "shared-tile", [MULTIPLY_WITHOUT_TILES], ["of 2 sectors each"]),
