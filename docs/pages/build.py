@@ -113,6 +113,7 @@ class Site:
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
         index += ((address, "API", name, "", search.OF_API) for name, address in self.repository.api.items())
+        index += ((address, "Source", path, "", search.OF_SOURCE) for path, address in self.repository.pages.items() if "_source." in address)
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
             search.write(folder, index)

@@ -139,22 +139,15 @@ class Page:
                         cell[0][1].append("short")  # such a cell is not worth a second line
         block = {**block, "c": self.within(content)} if content is not None else block
         if kind == "Table":
-            title = self.sections[-1][2] if self.sections else self.title
-            label = escape(f"table: {title}", quote=True)
+            label = escape(f"table: {self.sections[-1][2] if self.sections else self.title}")
             return [raw(f'<div class="wide" tabindex="0" role="group" aria-label="{label}">'), block, raw("</div>")]
         return [block]
 
     def within(self, content):
         """The same lists of elements, with links and names changed, at any depth."""
-        if isinstance(content, list):
-            out = []
-            for one in content:
-                if isinstance(one, dict) and "t" in one:
-                    out += self.element(one)
-                else:
-                    out.append(self.within(one))
-            return out
-        return content
+        if not isinstance(content, list):
+            return content
+        return [new for one in content for new in (self.element(one) if isinstance(one, dict) and "t" in one else [self.within(one)])]
 
     def element(self, one):
         kind, content = one["t"], one.get("c")

@@ -238,7 +238,7 @@ FIRST_FOUND = {
     "race condition": "parallel.html#when-threads-share-a-number", "warp shuffle": "kernels.html#shuffle", "pinned memory": "kernels.html#memory",
     "tensor cores": "kernels.html#tensor-core", "Kahan summation": "rung_reduction_cpu_kahan.html", "cuda_shuffle": "rung_reduction_cuda_shuffle.html",
     "install without a GPU": "index.html#before-the-first-run", "Canvas gradebook": "grading.html#canvas-and-moodle",
-    "look back tile": "rung_reduction_cuda_scan_look", "late days": "grading.html", "program 2.7": "texts_faults.html#book-program-2-7",
+    "look back tile": "rung_reduction_cuda_scan_look", "late days": "grading.html", "program 2.7": "texts_faults.html#book-program-2-7", "spmv cuda streaming.cuh": "api/streaming_8cuh_source.html",
 }
 
 
