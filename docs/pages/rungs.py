@@ -234,8 +234,13 @@ class Rungs:
                     for rung in lab.rungs if rung.ladder == ladder]
             blocks.append(raw(f'<h2 id="{ladder}">{title}</h2>{table(title, ("rung", "what it does", "counterpart"), rows)}'))
         sections.append((2, "files", "Other files of the lab"))
-        listed = "".join(f'<li><a href="{address}">{path.partition(lab.folder.name + "/")[2]}</a></li>' for path, address in
-                         self.repository.pages.items() if self.repository.lab_of(path) is lab and address.startswith("api/"))
+        listed = ""
+        for path, address in sorted(self.repository.pages.items()):
+            if self.repository.lab_of(path) is lab and address.startswith("api/"):
+                text = (self.repository.root / path).read_text(encoding="utf-8")
+                about = re.sub("\n///? ?", " ", re.match(r"(?s)(?:/// @file\n)?///? (.*?)[.]\s|", text)[1] or "")
+                about = f": {inline(self.repository, lab, about)}" if about else ""
+                listed += f'<li><a href="{address}">{path.partition(lab.folder.name + "/")[2]}</a>{about}</li>'
         blocks.append(raw(f'<h2 id="files">Other files of the lab</h2><ul>{listed}</ul>'))
         return blocks, sections
 

@@ -95,8 +95,9 @@ def test_the_page_of_a_rung_shows_what_is_measured_and_what_the_texts_have(found
     row = re.search(r"(?m)^\| cuda_shuffle \|(.*)\|$", table)[1].split("|")
     source, other = found["rung_reduction_cuda_shuffle.html"], found["rung_reduction_cuda_two_level.html"]
     text = re.sub(r"<[^>]*>", " ", source)  # the table's units and device come along
-    for words in (*row, "Hand-out: What to expect", "Sums of floats on an H200", "Measured on one NVIDIA H200", "block_sum.cuh"):
+    for words in (*row, "Hand-out: What to expect", "Sums of floats on an H200", "measured on one NVIDIA H200", "block_sum.cuh"):
         assert words.strip() in text, words
+    assert '_source.html">cuda/block_sum.cuh</a>: The sum over a warp and over a block: as in rung 6, for the later rungs</li>' in found["lab_reduction_rungs.html"]
     assert "<math" in source and "In the texts" in re.sub(r"<[^>]*>", " ", other)
     assert '<a href="concordance.html#book-program-2-7">Book, program 2.7</a>' in other
     assert '<a href="texts_faults.html#book-program-2-7">fault in the text</a>' in other
@@ -261,8 +262,7 @@ def test_the_search_finds_the_right_page_first_and_shows_its_words(html, chromiu
                 break
         time.sleep(0.1)
     assert chromium.run("document.querySelector('#search-results a').getAttribute('href')") == "kernels.html#warp"
-    wrong = {words: [shown[0] for shown in typed(words)[:3]] for words, page in FIRST_FOUND.items() if not typed(words)[0][0].startswith(page)}
-    assert not wrong
+    assert not {words: [shown[0] for shown in typed(words)[:3]] for words, page in FIRST_FOUND.items() if not typed(words)[0][0].startswith(page)}
     assert all(marks for _, _, marks in typed("bank conflicts")[:10])
     assert any("f<<<blocks, threads>>>" in text for _, text, _ in typed("launch")[:10]), "marks of HTML are lost"
     assert typed("warp zzyzx")[0][0] == "kernels.html#warp" and "No place has all" in chromium.run("document.getElementById('search-count').innerText")
