@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the pages: build.py FOLDER [--zip FILE]
 
-Pages are made of the Markdown files, and of the rungs and sources of the labs; those of all code, below api/, by Doxygen. They need
+Pages are made of the Markdown files and of the rungs of the labs; those of all code, below api/, by Doxygen. They need
 no server: `index.html` can be opened as a file. --zip also packs them into one file. Exit code 1, with a line for each fault: a link
 that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
 """

@@ -50,8 +50,8 @@ def inline(repository, lab, text, words=None):
 def named(repository, lab, html):
     """With links at the names of rungs and of the lab's files; other names of code are set as such."""
     def link(match):
-        rung = lab and lab.by_name.get(match[0])
-        file = lab and repository.files_of(lab).get(match[0].rpartition("/")[2])
+        rung = lab.by_name.get(match[0])
+        file = repository.files_of(lab).get(match[0].rpartition("/")[2])
         page = rung.page if rung else repository.pages[file] if file and file.endswith(match[0]) else None
         return f'<a href="{page}">{match[0]}</a>' if page else f"<code>{match[0]}</code>" if "_" in match[0] else match[0]
     return re.sub(r"(?<![\w./:-])[\w/]+\.(?:cuh?|cl|[ch]pp)\b|(?<![\w./:&-])(?:\w+::)*(?:\w{3,}_\w+|\w*_\w\w+)(?:\(\w*\))?(?![\w.]\w)",
