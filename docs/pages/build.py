@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Builds the pages: build.py FOLDER [--zip FILE]
 
-Pages are made of the Markdown files, and of the rungs and sources of the labs; those of all code, below api/, by Doxygen. They need
+Pages are made of the Markdown files and of the rungs of the labs; those of all code, below api/, by Doxygen. They need
 no server: `index.html` can be opened as a file. --zip also packs them into one file. Exit code 1, with a line for each fault: a link
 that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
 """
 
+import functools
 import pathlib
 import re
 import shutil
@@ -25,7 +26,7 @@ except ImportError:
 
 from doxygen import Doxygen  # noqa: E402
 from listings import Listings  # noqa: E402
-from prose import Fault, read_all, raw, write_all  # noqa: E402
+from prose import Fault, read_all, raw, table, write_all  # noqa: E402
 from repository import Repository  # noqa: E402
 from rungs import Rungs  # noqa: E402
 import search  # noqa: E402
@@ -39,7 +40,8 @@ def menu_of(repository, pages):
     def entry(path, title=None):
         return [(repository.pages[path], title or pages[path].title)] if path in pages else []
 
-    lessons = [path for path in order_of_lessons(repository) if path in pages]
+    lessons = repository.root / "docs/lessons/README.md"
+    order = re.findall(r"\]\(([\w-]+\.md)\)", lessons.read_text(encoding="utf-8")) if lessons.is_file() else []
     labs = []
     for lab in repository.labs:
         folder = f"labs/{lab.folder.name}"
@@ -51,7 +53,7 @@ def menu_of(repository, pages):
     return [
         ("Start", [*entry("README.md"), *entry("docs/start.md"), *entry("docs/kernels.md"), *entry("docs/parallel.md")]),
         ("Labs", labs),
-        ("Lessons", [one for path in lessons for one in entry(path)]),
+        ("Lessons", [one for name in dict.fromkeys(["README.md", *order]) for one in entry(f"docs/lessons/{name}")]),
         ("Results", [*entry("emulator/README.md"), *entry("docs/emulated.md"),
                      *(one for path in pages if path.startswith("docs/results/") for one in entry(path))]),
         ("Sources", [*entry("docs/formulas.md"), *entry("docs/concordance.md"), *entry("docs/texts-faults.md"),
@@ -59,14 +61,6 @@ def menu_of(repository, pages):
         ("Instructors", [*entry("docs/course.md"), *entry("docs/exercises.md"), *entry("docs/grading.md")]),
         ("Code", [("api/index.html", "All sources (Doxygen)"), *entry("CONTRIBUTING.md"), *entry("tools/README.md")]),
     ]
-
-
-def order_of_lessons(repository):
-    file = repository.root / "docs/lessons/README.md"
-    if not file.is_file():
-        return []
-    names = re.findall(r"\]\(([\w-]+\.md)\)", file.read_text(encoding="utf-8"))
-    return ["docs/lessons/README.md", *(f"docs/lessons/{name}" for name in dict.fromkeys(names))]
 
 
 def flat(menu):
@@ -119,6 +113,7 @@ class Site:
                          "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
             index += search.sections_of(address, title, body, sections)
         index += ((address, "API", name, "", search.OF_API) for name, address in self.repository.api.items())
+        index += ((address, "Source", path, "", search.OF_SOURCE) for path, address in self.repository.pages.items() if "_source." in address)
         if not search.MISSING:
             shutil.copy(search.SCRIPT, folder / "lunr.min.js")
             search.write(folder, index)
@@ -126,28 +121,26 @@ class Site:
 
 
 def broken_links(folder, texts):
-    """What leads to no page or to no place in one."""
-    anchors = {address: set(re.findall(r'\bid="([^"]+)"', text)) | {"main"} for address, text in texts.items()}
-    faults = []
+    """What leads to no page or to no place in one: of these pages, {address: HTML} in a folder."""
+    @functools.cache
+    def anchors(address):
+        text = texts.get(address) or (folder / address).read_text(encoding="utf-8", errors="replace")
+        return {*re.findall(r'\bid="([^"]+)"', text), "main"}
+
+    faults = set()
     for address, text in texts.items():
-        for kind, target in re.findall(r'\b(href|src)="([^"]*)"', text):
-            if re.match(r"[a-z]+:", target):
-                continue
+        for target in re.findall(r'\b(?:href|src)="((?![a-z]+:)[^"]*)"', text):
             page, _, anchor = target.partition("#")
-            page = page or address
-            if page.startswith("api/") and page not in anchors and (folder / page).is_file():
-                anchors[page] = set(re.findall(r'\bid="([^"]+)"', (folder / page).read_text(encoding="utf-8")))
-            if page not in anchors and not (folder / page).is_file():
-                faults.append(f"{address}: there is no {target}")
-            elif anchor and anchor not in anchors[page]:
-                faults.append(f"{address}: there is no place {target}")
-    return sorted(set(faults))
+            if page and not (folder / page).is_file():
+                faults.add(f"{address}: there is no {target}")
+            elif anchor and anchor not in anchors(page or address):
+                faults.add(f"{address}: there is no place {target}")
+    return sorted(faults)
 
 
 def build(root, folder):
     repository = Repository(root)
     doxygen = Doxygen(repository)
-    faults = doxygen.without_words(repository.headers())
     repository.api_names, repository.api_files = doxygen.names, doxygen.files
     repository.api = {path.removeprefix("common/include/gpulab/"): doxygen.files[path] for path in repository.headers() if path in doxygen.files} | doxygen.names
     pages = read_all(repository)
@@ -155,32 +148,23 @@ def build(root, folder):
     site, listings = Site(repository, menu), Listings(repository)
     rungs = Rungs(repository, pages, listings)
 
-    order = [one for one in flat(menu) if "/" not in one[0]]
-    places = {address: number for number, (address, _) in enumerate(order)}
     titles = {page.address: page.title for page in pages.values()}
     titles.update({f"lab_{lab.name}_rungs.html": f"{lab.title}: rungs" for lab in repository.labs})
-
-    def around(address):
-        at = places.get(address)
-        if at is None:
-            return None, None
-        return tuple((order[i][0], titles[order[i][0]]) if 0 <= i < len(order) else None for i in (at - 1, at + 1))
+    order = [(address, titles[address]) for address, _ in flat(menu) if "/" not in address]
+    around = {address: (before, after) for before, (address, _), after in zip([None, *order], order, [*order[1:], None])}
 
     for page in pages.values():
         blocks, sections = page.blocks, page.sections
         if files := repository.results(page.path):
             blocks, sections = [*blocks, raw(files_of_results(repository, files))], [*sections, (2, "files", "Files and pictures")]
-        site.add(page.address, page.title, blocks, sections, around=around(page.address))
+        site.add(page.address, page.title, blocks, sections, around=around.get(page.address, (None, None)))
     for lab in repository.labs:
         address = f"lab_{lab.name}_rungs.html"
-        site.add(address, titles[address], *rungs.ladder_page(lab), around=around(address))
+        site.add(address, titles[address], *rungs.ladder_page(lab), around=around[address])
         beside = [None, *lab.rungs, None]
         for before, rung, after in zip(beside, lab.rungs, beside[2:]):
             site.add(rung.page, f"{rung.name}: lab {lab.number}, {rung.place}", *rungs.page(rung), address,
                      tuple((one.page, one.name) if one else None for one in (before, after)))
-    for path in repository.sources():
-        lab = repository.lab_of(path)
-        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), f"lab_{lab.name}_rungs.html" if lab else "lessons.html")
     site.add("search.html", "Search", [raw(f'<p id="search-count" role="status">{search.MISSING or "Type words into the search field."}</p>'
                                            '<noscript><p>The search needs JavaScript.</p></noscript><ol id="search-results"></ol>'
                                            + ('' if search.MISSING else '<script src="lunr.min.js"></script><script src="search-index.js"></script>'))])
@@ -194,23 +178,22 @@ def build(root, folder):
         shutil.copy(root / path, folder / path.removeprefix("docs/"))
     for name in ("pages.css", "pages.js"):
         shutil.copy(HERE / name, folder / name)
-    doxygen.move_to(folder)
+    shutil.move(root / "build/api", folder / "api")
     if font := search.installed("share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf"):
         shutil.copy(font, folder / "math.ttf")
         with (folder / "pages.css").open("a", encoding="utf-8") as styles:
             styles.write('@font-face { font-family: "Formulas"; src: url(math.ttf); }\n')
     texts = site.write(folder)
-    return faults + broken_links(folder, texts), len(texts)
+    return doxygen.faults + broken_links(folder, texts), len(texts)
 
 
 def files_of_results(repository, files):
     """The section of a page of results that leads to its files and to the pictures that are drawn from them."""
     recipes = repository.root / "docs/figures/results/list"
     drawn = [line.split() for line in recipes.read_text(encoding="utf-8").splitlines()] if recipes.is_file() else []
-    rows = "".join(f'<tr><td><a href="{path.removeprefix("docs/")}">{path.rpartition("/")[2]}</a></td><td>'
-                   + ", ".join(f'<a href="figures/{words[0]}">{words[0]}</a>' for words in drawn if path in words) + "</td></tr>" for path in files)
-    return (f'<h2 id="files">Files and pictures</h2><div class="wide" tabindex="0" role="group" aria-label="Files and pictures"><table>'
-            f"<thead><tr><th>results</th><th>pictures</th></tr></thead><tbody>{rows}</tbody></table></div>")
+    rows = [(f'<a href="{path.removeprefix("docs/")}">{path.rpartition("/")[2]}</a>',
+             ", ".join(f'<a href="figures/{words[0]}">{words[0]}</a>' for words in drawn if path in words)) for path in files]
+    return f'<h2 id="files">Files and pictures</h2>{table("Files and pictures", ("results", "pictures"), rows)}'
 
 
 def pack(folder, file):
@@ -220,20 +203,15 @@ def pack(folder, file):
 
 
 def main(arguments):
-    if arguments in (["--help"], ["-h"]):
-        print(__doc__.strip())
-        return 0
-    zipped = None
-    if len(arguments) == 3 and arguments[1] == "--zip":
-        zipped = pathlib.Path(arguments[2])
-    elif len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: build.py FOLDER [--zip FILE]", file=sys.stderr)
-        return 2
+    if len(arguments) not in (1, 3) or arguments[1:2] not in ([], ["--zip"]) or arguments[0].startswith("-"):
+        asked = arguments in (["--help"], ["-h"])
+        print(__doc__.strip() if asked else "usage: build.py FOLDER [--zip FILE]", file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
     folder = pathlib.Path(arguments[0])
     try:
         faults, count = build(HERE.parents[1], folder)
-        if not faults and zipped:
-            pack(folder, zipped)
+        if not faults and arguments[2:]:
+            pack(folder, arguments[2])
     except (Fault, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -12,26 +12,15 @@ NEEDS_NO_WORDS = re.compile(r"Member (CL_|.*(operator|&&|=\s*delete|=\s*default|
                             r"|::detail\b")
 
 
-def classes_in(text):
-    """The full names of the classes that a header defines, without those of namespaces detail."""
-    inside = []
-    for opened, closed, name in re.findall(r"^namespace ([\w:]+) {|^(} // namespace)|^(?:template <.*>\s+)?(?:class|struct) (\w+)[^;]*? {$", text, re.MULTILINE):
-        if opened:
-            inside.append(opened)
-        elif closed:
-            inside.pop()
-        elif "detail" not in inside:
-            yield "::".join([*inside, name])
-
-
 class Doxygen:
     """What Doxygen makes of common, labs and tests/support."""
 
     def __init__(self, repository):
         self.root, self.build = repository.root, repository.root / "build"
         self.build.mkdir(exist_ok=True)
-        folders = " ".join(one for one in ("common", "labs", "tests/support") if (self.root / one).is_dir())
-        (self.build / "rungs.dox").write_text(self.about(repository), encoding="utf-8")
+        self.faults = self.without_words(repository.headers())
+        folders = " ".join(one for one in ("common", "labs", "tests/support", "docs/lessons/programs") if (self.root / one).is_dir())
+        (self.build / "rungs.dox").write_text(self.about(repository, self.classes()), encoding="utf-8")
         layout = self.run("-l", "-")
         (self.build / "layout.xml").write_text(layout.replace("<navindex>", '<navindex><tab type="user" url="../index.html" title="Labs and lessons"/>'),
                                                encoding="utf-8")
@@ -39,9 +28,17 @@ class Doxygen:
         self.run("-", INPUT=f"{folders} build/rungs.dox", FILE_PATTERNS="*.hpp *.cpp *.cu *.cuh *.cl", STRIP_FROM_PATH=". build", USE_MDFILE_AS_MAINPAGE="",
                  USE_MATHJAX="NO", HAVE_DOT="YES" if shutil.which("dot") else "NO", LAYOUT_FILE="build/layout.xml")
         self.names, self.files = {}, {}  # {name that common/include gives to labs: address}, {path: address}
-        self.words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
+        words = set(re.findall(r"\w+", "".join((self.root / header).read_text(encoding="utf-8") for header in repository.headers())))
         for compound in ElementTree.parse(self.build / "api.tag").getroot():
-            self.read(compound)
+            name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
+            if compound.get("kind") == "file":
+                self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
+            elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
+                self.names.setdefault(name, page)
+                for member in compound.findall("member"):
+                    if member.findtext("name") in words:
+                        anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
+                        self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
     def run(self, *arguments, **settings):
         text = (self.root / "Doxyfile").read_text(encoding="utf-8") + "".join(f"\n{key} = {value}" for key, value in settings.items())
@@ -53,36 +50,32 @@ class Doxygen:
             raise Fault(f"Doxygen found:\n{done.stderr.strip()}")
         return done.stdout or done.stderr
 
+    def classes(self):
+        """The classes of common/include, without those inside others and those of namespaces detail."""
+        found = {compound.findtext("name") for compound in ElementTree.parse(self.build / "words.tag").iterfind("compound")
+                 if compound.get("kind") in ("class", "struct")}
+        return sorted(name for name in found if name.rpartition("::")[0] not in found and not re.search("::detail::|[<{]", name))
+
     @staticmethod
-    def about(repository):
-        """Comments for Doxygen: the main page, the page of each rung on that of its file, the rungs that use each header and class."""
+    def about(repository, classes):
+        """Comments for Doxygen: the main page, the page of each rung on that of its file, the rungs that use each file and class."""
         labs = "".join(f"\n- <a href='../lab_{lab.name}.html'>{lab.title}</a>: namespace {lab.name}" for lab in repository.labs)
         out = ["mainpage All sources\n<a href='../index.html'>Labs and lessons</a> are the pages for reading. Here is all code, by "
                f"<a href='annotated.html'>class</a> and by <a href='files.html'>file</a>. Namespace gpulab is what the labs share.\n{labs}"]
         for path, rung in repository.rung_of_file.items():
             out.append(f"file {path}\n@par Page of the rung\n<a href='../{rung.page}'>{rung.name}</a>")
-        texts = {rung: "".join((repository.root / file).read_text(encoding="utf-8") for file in {rung.file, rung.kernel_file})
-                 for rung in repository.rungs}
-        for header in repository.headers():
-            named = {f"file {header}": header.removeprefix("common/include/")}
-            named.update((f"class {name}", name.rpartition("::")[2]) for name in classes_in((repository.root / header).read_text(encoding="utf-8")))
-            for what, name in named.items():
-                users = {lab.title: [f"<a href='../{rung.page}'>{rung.name}</a>" for rung in lab.rungs if re.search(rf"\b{name}\b", texts[rung])]
-                         for lab in repository.labs}
-                listed = "".join(f"\n- {lab}: {', '.join(rungs)}" for lab, rungs in users.items() if rungs)
-                out += [f"{what}\n@par Rungs that use it{listed}"] if listed else []
+        uses = {}
+        for rung in repository.rungs:
+            texts = {file.as_posix(): (repository.root / file).read_text(encoding="utf-8") for file in (rung.file, rung.kernel_file)}
+            names = [f"file {repository.included(path, name)}" for path, text in texts.items() for name in re.findall(r'#include "([^"]+)"', text)]
+            names += [f"class {name}" for name in classes if re.search(rf"\b{name.rpartition('::')[2]}\b", "".join(texts.values()))]
+            for name in names:
+                uses.setdefault(name, set()).add(rung)
+        uses.pop("file None", None)
+        for name, users in uses.items():
+            listed = {lab.title: [f"<a href='../{rung.page}'>{rung.name}</a>" for rung in lab.rungs if rung in users] for lab in repository.labs}
+            out.append(f"{name}\n@par Rungs that use it" + "".join(f"\n- {lab}: {', '.join(rungs)}" for lab, rungs in listed.items() if rungs))
         return "".join(f"/** @{one} */\n" for one in out)
-
-    def read(self, compound):
-        name, page = compound.findtext("name"), f"api/{compound.findtext('filename').removesuffix('.html')}.html"
-        if compound.get("kind") == "file":
-            self.files[(compound.findtext("path") + name).removeprefix(f"{self.root}/")] = page
-        elif name.startswith("gpulab") and not re.search("::(detail|testing)|{", name):
-            self.names.setdefault(name, page)
-            for member in compound.findall("member"):
-                if member.findtext("name") in self.words:
-                    anchor = f"api/{member.findtext('anchorfile').removesuffix('.html')}.html#{member.findtext('anchor')}"
-                    self.names.setdefault(f"{name}::{member.findtext('name')}", anchor)
 
     def without_words(self, headers):
         """What has no comment in common/include although its name does not say it all."""
@@ -94,6 +87,3 @@ class Doxygen:
             faults += [] if "/// @file" in text else [f"{header}: it does not say '@file'"]
             faults += [f"{header}: {name} has no comment" for name in re.findall(bare, text, re.MULTILINE)]
         return faults + [line.removeprefix(f"{self.root}/") for line in told.splitlines() if not NEEDS_NO_WORDS.search(line)]
-
-    def move_to(self, folder):
-        shutil.move(self.build / "api", folder / "api")

@@ -12,12 +12,12 @@ from pygments.token import Comment, Keyword, Name, Number, String, Token
 
 CLASSES = ((Comment.Preproc, "cp"), (Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "m"), (Name.Builtin, "nb"))
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)(["<])([^">]+)([">])')
+FUNCTION = re.compile(r"^(?:(?://|template|#pragma unroll).*\n)*(?!//|\s).*__(?:global|device)__(?:.*[;}]$|.*(?:\n.*)*?\n})", re.MULTILINE)
 API_NAME = re.compile(r"\bgpulab::(?:\w+::)*\w+")
 
 
 class KernelLexer(CppLexer):
     """C++ with further words: Pygments' own lexer of CUDA knows those of C only."""
-    name, aliases, filenames = "kernels", [], []
     keywords, builtins = set(), set()
 
     def get_tokens_unprocessed(self, text, *rest, **more):
@@ -36,13 +36,7 @@ class CudaCppLexer(KernelLexer):
     builtins = {*CudaLexer.variables, *CudaLexer.functions, "__syncwarp", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
 
 
-def lexer_for(path):
-    return lexer_of(OpenClLexer if path.endswith(".cl") else CudaCppLexer if path.endswith((".cu", ".cuh")) else CppLexer)
-
-
-@functools.cache
-def lexer_of(kind):
-    return kind(stripnl=False)
+OPENCL, CUDA, CPP, BASH = (kind(stripnl=False) for kind in (OpenClLexer, CudaCppLexer, CppLexer, BashLexer))
 
 
 @functools.cache
@@ -54,16 +48,14 @@ def class_of(token):
 def highlighted(text, lexer):
     """The lines of the text, each in HTML."""
     lines = [""]
-    for kind, value in lex(text, lexer):
+    for kind, value in lex(text + "\n", lexer):
         name = class_of(kind)
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append("")
             if part:
                 lines[-1] += f'<span class="{name}">{escape(part)}</span>' if name else escape(part)
-    while lines and not lines[-1]:
-        lines.pop()
-    return tuple(lines)
+    return lines[:-1]
 
 
 def box(inside, label, kind="listing"):
@@ -76,9 +68,9 @@ def code_block(text, language):
     looks_like_code = re.search(r"[;{]\s*(//.*)?$", text, re.MULTILINE) and not re.search(r"^\s*(\$ |\./lab)", text, re.MULTILINE)
     if language in ("c", "cpp", "cuda", "c++", "opencl") or (not language and looks_like_code):
         opencl = language == "opencl" or re.search(r"\b(kernel void|get_global_id)\b", text)
-        lexer = lexer_of(OpenClLexer if opencl else CudaCppLexer)
+        lexer = OPENCL if opencl else CUDA
     elif language in ("bash", "sh"):
-        lexer = lexer_of(BashLexer)
+        lexer = BASH
     else:
         return box(escape(text), "code", "code")
     return box("\n".join(highlighted(text, lexer)), "code", "code")
@@ -86,11 +78,8 @@ def code_block(text, language):
 
 def opening(text):
     """The comment that a file begins with, without its marks, and the number of its lines."""
-    lines = text.split("\n")
-    end = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-    if lines[0].startswith("///"):
-        end = 0
-    return "\n".join(re.sub(r"^// ?", "", line) for line in lines[:end]), end
+    comment = re.match(r"(?!///)(?://.*\n)*|", text)[0]
+    return re.sub("^// ?", "", comment.rstrip(), flags=re.MULTILINE), comment.count("\n")
 
 
 def shown_lines(text, skip):
@@ -98,7 +87,7 @@ def shown_lines(text, skip):
     of which only the words for the reader stay."""
     exercise, out = "", []
     for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
-        if number <= skip or re.match(r" *//(\|| (END )?ANSWER\b)", line):
+        if number <= skip or not (out or line.strip()) or re.match(r" *//(\|| (END )?ANSWER\b)", line):
             continue
         begun = re.match(r"( *)// EXERCISE (.*)$", line)
         if begun:
@@ -109,8 +98,6 @@ def shown_lines(text, skip):
         out.append((number, line, exercise))
         if ended:
             exercise = ""
-    while out and not out[0][1].strip():
-        out.pop(0)
     return out
 
 
@@ -118,26 +105,11 @@ class Listings:
     def __init__(self, repository):
         self.repository = repository
 
-    def included(self, path, name):
-        """The path of an included file, as far as it is here."""
-        folder = path.rpartition("/")[0]
-        lab = self.repository.lab_of(path)
-        for begin in (folder, f"labs/{lab.folder.name}" if lab else folder, "common/include"):
-            for file in (f"{begin}/{name}", f"{begin}/{name.removesuffix('.hpp')}" if name.endswith(".cl.hpp") else ""):
-                parts = []
-                for part in file.split("/"):
-                    parts = parts[:-1] if part == ".." else [*parts, part]
-                found = "/".join(parts)
-                if file and found in self.repository.pages:
-                    return found
-        return None
-
     def linked(self, path, line, html):
         """A line with links to the file that it includes, or to the names of the API in it."""
         include = INCLUDE.match(line)
         if include:
-            found = self.included(path, include[3])
-            address = found and self.repository.pages[found]
+            address = self.repository.pages.get(self.repository.included(path, include[3]))
             if address and address != self.repository.pages.get(path):
                 begin, opened, name, closed = map(escape, include.groups())
                 return f'<span class="cp">{begin}</span><a href="{address}">{opened}{name}{closed}</a>{escape(line[include.end():])}'
@@ -149,13 +121,10 @@ class Listings:
         return html
 
     def lines(self, path, shown):
-        colours = highlighted("\n".join(line for _, line, _ in shown), lexer_for(path))
-        colours += ("",) * (len(shown) - len(colours))
-        out = []
-        for (number, line, exercise), html in zip(shown, colours):
-            kind = ' class="exercise"' if exercise else ""
-            out.append(f'<span{kind} data-n="{number}">{self.linked(path, line, html)}</span>')
-        return "\n".join(out)
+        lexer = OPENCL if path.endswith(".cl") else CUDA if path.endswith((".cu", ".cuh")) else CPP
+        colours = highlighted("\n".join(line for _, line, _ in shown), lexer)
+        return "\n".join('<span%s data-n="%s">%s</span>' % (exercise and ' class="exercise"', number, self.linked(path, line, html))
+                         for (number, line, exercise), html in zip(shown, colours))
 
     def file(self, path):
         """A whole file but for its opening comment."""
@@ -177,33 +146,18 @@ class Listings:
         texts = [self.repository.root.joinpath(path).read_text(encoding="utf-8") for path in (before, after)]
         old, new = ([line for _, line, _ in shown_lines(text, opening(text)[1])] for text in texts)
         out, came, gone = [], 0, 0
-        for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+        for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[3:]:
             kind = {"+": "came", "-": "gone", "@": "place"}.get(line[:1], "")
             came, gone = came + (kind == "came"), gone + (kind == "gone")
-            if kind == "place":
-                line = "…" if out else ""
-                if not line:
-                    continue
+            line = "…" if kind == "place" else line
             out.append(f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line))
         return box("\n".join(out), f"what differs between {before} and {after}", "listing difference"), came, gone
 
 
 def device_functions(shown):
     """The lines of the functions for the device at the outermost level, with the comments before them."""
-    out, at = [], 0
-    while at < len(shown):
-        line = shown[at][1]
-        if re.match(r"\S", line) and re.search(r"__(global|device)__", line) and not line.startswith("//"):
-            begin = at
-            while begin and re.match(r"//|template|#pragma unroll", shown[begin - 1][1]):
-                begin -= 1
-            end = at
-            if not line.rstrip().endswith(("}", ";")):
-                while end + 1 < len(shown) and not re.match(r"}", shown[end][1]):
-                    end += 1
-            if out:
-                out.append(("", "", ""))
-            out += [one for one in shown[begin:end + 1] if one not in out]
-            at = end
-        at += 1
+    text, out = "\n".join(line for _, line, _ in shown), []
+    for function in FUNCTION.finditer(text):
+        begin, end = (text.count("\n", 0, at) for at in function.span())
+        out += [("", "", "")] * bool(out) + shown[begin:end + 1]
     return out

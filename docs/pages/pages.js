@@ -1,28 +1,22 @@
 // Light and dark, the menu of small screens, copy buttons, and the search, for which search.html loads lunr.js. No server.
 "use strict";
 
-const kept = {
-    get(name) { try { return localStorage.getItem(name); } catch { return null; } },
-    set(name, value) { try { localStorage.setItem(name, value); } catch { /* a file may have no storage */ } },
-};
+const kept = (() => { try { return localStorage; } catch { return {}; } })(); // a file may have no storage
+const root = document.documentElement;
+root.classList.toggle("dark", kept.theme ? kept.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 
-const dark = kept.get("theme") ? kept.get("theme") === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-document.documentElement.classList.add("js");
-document.documentElement.classList.toggle("dark", dark);
+const make = (name, properties) => Object.assign(document.createElement(name), properties);
 
 function copyButtons() {
     for (const box of document.querySelectorAll(".listing, .code")) {
-        const button = document.createElement("button");
-        button.className = "copy";
-        button.textContent = "Copy";
-        button.setAttribute("aria-label", `Copy ${box.firstElementChild.getAttribute("aria-label") || "the code"}`);
-        button.onclick = async () => {
-            const all = box.querySelector("code").textContent; // of a session only the commands, without the prompt
-            const commands = all.match(/(?<=^ *\$ )(?:.*\\\n)*.*/gm), text = commands ? commands.join("\n") : all;
+        const code = box.querySelector("code"), label = box.firstElementChild.getAttribute("aria-label");
+        const button = make("button", { className: "copy", textContent: "Copy", ariaLabel: `Copy ${label}` });
+        button.onclick = async () => { // of a session only the commands, without the prompt
+            const commands = code.textContent.match(/(?<=^ *\$ )(?:.*\\\n)*.*/gm), text = commands ? commands.join("\n") : code.textContent;
             try {
                 await navigator.clipboard.writeText(text);
             } catch { // without a server some browsers refuse: the text is selected then
-                getSelection().selectAllChildren(box.querySelector("code"));
+                getSelection().selectAllChildren(code);
                 document.execCommand("copy");
             }
             button.textContent = "Copied";
@@ -33,7 +27,7 @@ function copyButtons() {
 }
 
 // A word as docs/pages/search.py writes it into the index: its stem, of -ise as of -ize.
-const index = (() => { let made; return () => made ??= lunr.Index.load(searchIndex); })();
+let index;
 function stem(word) {
     const token = new lunr.Token(word.replace(/is(?=(e[sdr]?|ing|ations?)$)/, "iz"));
     return lunr.stopWordFilter(token) ? lunr.stemmer(token).toString().replace(/y$/, "i") : "";
@@ -47,7 +41,7 @@ function find(query) {
     const plain = query.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
     const parts = plain.match(/\d+(?:\.\d+)+|[\p{L}\p{N}]+/gu) || [];
     const stems = [...new Set(parts.map(stem))].filter(Boolean), names = (plain.match(/[\p{L}\p{N}]\S*[\p{L}\p{N}]/gu) || []).map(stem);
-    const asked = presence => index().query(q => {
+    const asked = presence => index.query(q => {
         const options = { usePipeline: false, presence };
         for (const one of stems) {
             q.term(one, { ...options, wildcard: one.length < 3 ? lunr.Query.wildcard.NONE : lunr.Query.wildcard.TRAILING });
@@ -64,18 +58,11 @@ function find(query) {
 
 // The text around the first of the words, which are marked.
 function context(text, stems) {
-    const words = new RegExp(`(?<![\\p{L}\\p{N}])(?:${stems.map(beginning).join("|")})[\\p{L}\\p{N}]*`, "giu");
+    const words = new RegExp(`(?<![\\p{L}\\p{N}])((?:${stems.map(beginning).join("|")})[\\p{L}\\p{N}]*)`, "iu");
     const at = text.search(words), begin = at < 60 ? 0 : text.indexOf(" ", at - 60) + 1;
     const end = text.length > begin + 220 ? text.lastIndexOf(" ", begin + 220) : text.length;
-    const line = document.createElement("div"), rest = (begin ? "… " : "") + text.slice(begin, end) + (end < text.length ? " …" : "");
-    let last = 0;
-    for (const match of rest.matchAll(words)) {
-        const mark = document.createElement("mark");
-        mark.textContent = match[0];
-        line.append(rest.slice(last, match.index), mark);
-        last = match.index + match[0].length;
-    }
-    line.append(rest.slice(last));
+    const line = make("div"), shown = (begin ? "… " : "") + text.slice(begin, end) + (end < text.length ? " …" : "");
+    line.append(...shown.split(words).map((part, i) => i % 2 ? make("mark", { textContent: part }) : part));
     return line;
 }
 
@@ -85,16 +72,15 @@ function show(query) {
     document.getElementById("search-count").textContent = !query.trim() ? "Type words into the search field." : !sections.length ?
         `Nothing found for “${query.trim()}”.` : `${all ? "" : "No place has all the words. "}${some}${sections.length > most ? `, the first ${most}` : ""}:`;
     document.getElementById("search-results").replaceChildren(...sections.slice(0, most).map(([address, title, heading, text]) => {
-        const item = document.createElement("li"), link = document.createElement("a");
-        link.href = address;
-        link.textContent = title + (heading ? ` › ${heading}` : "");
-        item.append(link, context(text, stems));
+        const item = make("li");
+        item.append(make("a", { href: address, textContent: title + (heading ? ` › ${heading}` : "") }), context(text, stems));
         return item;
     }));
 }
 
 function search() {
     if (typeof searchIndex === "undefined") return;
+    index = lunr.Index.load(searchIndex);
     const input = document.getElementById("search");
     input.value = new URLSearchParams(location.search).get("q") || "";
     input.oninput = () => show(input.value);
@@ -103,26 +89,14 @@ function search() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-    const menu = document.getElementById("menu"), menuButton = document.getElementById("menu-button");
-    menuButton.onclick = () => menuButton.setAttribute("aria-expanded", menu.classList.toggle("open"));
-    document.addEventListener("keydown", event => {
-        if (event.key === "Escape" && menu.classList.contains("open")) {
-            menuButton.click();
-            menuButton.focus();
-        }
-    });
-    menu.addEventListener("click", event => { // a place of the page that is open
-        if (event.target.closest("a") && menu.classList.contains("open")) menuButton.click();
-    });
-    const here = menu.querySelector("[aria-current]");
-    if (here) menu.scrollTop = Math.max(0, here.offsetTop - menu.clientHeight / 2);
-
-    const themeButton = document.getElementById("theme-button");
-    themeButton.setAttribute("aria-pressed", dark);
+    const menu = document.getElementById("menu"), here = menu.querySelector("[aria-current]"), themeButton = document.getElementById("theme-button");
+    menu.onclick = event => event.target.closest("a") && menu.hidePopover(); // the link may lead to a place of the page that is open
+    if (here) menu.scrollTop = here.offsetTop - menu.clientHeight / 2;
+    themeButton.hidden = false;
+    themeButton.ariaPressed = root.classList.contains("dark");
     themeButton.onclick = () => {
-        const now = document.documentElement.classList.toggle("dark");
-        themeButton.setAttribute("aria-pressed", now);
-        kept.set("theme", now ? "dark" : "light");
+        themeButton.ariaPressed = root.classList.toggle("dark");
+        kept.theme = root.classList.contains("dark") ? "dark" : "light";
     };
     if (innerWidth < 1000) document.querySelector(".contents details")?.removeAttribute("open");
     copyButtons();

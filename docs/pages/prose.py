@@ -8,10 +8,9 @@ import subprocess
 from html import escape
 
 from listings import code_block
-from repository import WORD, slug
+from repository import slug
 
 MARK = "page-mark-7c1e:"
-PATH = re.compile(r"^((?:cpu|cuda|opencl|complete|levels|devices|mpi)/[\w./]+\.\w+)$")
 
 
 class Fault(Exception):
@@ -27,29 +26,16 @@ def pandoc(text, *arguments):
         raise Fault(f"pandoc ended with exit code {error.returncode}") from None
 
 
-def plain(inlines):
-    """The words of a list of inline elements."""
-    out = ""
-    for one in inlines:
-        kind, content = one["t"], one.get("c")
-        if kind == "Str":
-            out += content
-        elif kind in ("Space", "SoftBreak", "LineBreak"):
-            out += " "
-        elif kind in ("Code", "Math"):
-            out += content[1]
-        elif kind == "Link" or kind == "Span":
-            out += plain(content[1])
-        elif kind == "Quoted":
-            out += f'"{plain(content[1])}"'
-        elif isinstance(content, list) and kind not in ("RawInline", "Image"):
-            out += plain(content)
-    return out
-
-
-def plain_cell(cell):
-    """The words of a cell of a table."""
-    return plain([one for block in cell for one in block["c"]])
+def plain(one):
+    """The words of an element, or of a list of elements."""
+    if isinstance(one, list):
+        return "".join(map(plain, one))
+    kind, content = one["t"], one.get("c")
+    if kind in ("RawInline", "Image"):
+        return ""
+    if kind in ("Str", "Code", "Math"):
+        return content if kind == "Str" else content[1]
+    return " " if content is None else plain(content[1] if kind in ("Link", "Span") else content)
 
 
 def item_anchor(text, item):
@@ -61,8 +47,15 @@ def raw(text):
     return {"t": "RawBlock", "c": ["html", text]}
 
 
-def raw_inline(text):
-    return {"t": "RawInline", "c": ["html", text]}
+def table(label, heads, rows):
+    """A table in HTML, of cells in HTML, in a frame that scrolls by itself."""
+    head, body = "".join(f"<th>{one}</th>" for one in heads), "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (f'<div class="wide" tabindex="0" role="group" aria-label="{escape(label)}"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>")
+
+
+def link(inlines, address):
+    return {"t": "Link", "c": [["", [], []], inlines, [address, ""]]}
 
 
 class Page:
@@ -72,14 +65,9 @@ class Page:
         self.repository, self.path, self.address = repository, path, repository.pages[path]
         self.lab = repository.lab_of(path)
         self.about = None  # the lab of the section that is read: headings of docs/formulas.md begin with its folder
-        self.blocks, self.title, self.sections, self.anchors = [], "", [], set()  # sections: (level, anchor, title)
+        self.blocks, self.title, self.sections = [], "", []  # sections: (level, anchor, title)
         self.opening = []  # the first paragraph: of MEASURED.md, what was measured on which device
         self.measured = []  # rows of tables: (variant, anchor, title of the section, paragraph above the table, heads, cells)
-
-    def rung(self, name):
-        """The rung that a name in this page surely means."""
-        lab = self.lab or self.about
-        return (lab and lab.by_name.get(name)) or self.repository.unique.get(name)
 
     def fault(self, words):
         return Fault(f"{self.path}: {words}")
@@ -115,7 +103,6 @@ class Page:
                 seen[anchor] = seen.get(anchor, -1) + 1
                 anchor += f"-{seen[anchor]}" if seen[anchor] else ""
                 content[1] = [anchor, [], []]
-                self.anchors.add(anchor)
                 if level == 1 and not self.title:
                     self.title = title
                     continue  # the page's frame has it
@@ -135,9 +122,9 @@ class Page:
         for body in content[4]:
             for row in body[3]:
                 if self.path == "docs/concordance.md":
-                    row[1][0][0][0] = item_anchor(section[0], plain_cell(row[1][0][4]))
+                    row[1][0][0][0] = item_anchor(section[0], plain(row[1][0][4]))
                 cells = [cell[4] for cell in row[1]]
-                first = plain_cell(cells[0]) if cells else ""
+                first = plain(cells[0]) if cells else ""
                 if self.lab and first in self.lab.by_name:
                     self.measured.append((first, *section, above, heads, cells))
 
@@ -145,74 +132,50 @@ class Page:
         kind, content = block["t"], block.get("c")
         if kind == "CodeBlock":
             return [raw(code_block(content[1], content[0][1][0] if content[0][1] else ""))]
-        if kind == "RawBlock":
-            return [raw(re.sub(r'<a name="', '<a id="', content[1]))]
         if kind == "Table":
             for row in [*content[3][1], *(row for body in content[4] for row in body[3])]:
                 for cell in row[1]:
-                    if len(plain_cell(cell[4])) <= 16:
+                    if len(plain(cell[4])) <= 16:
                         cell[0][1].append("short")  # such a cell is not worth a second line
         block = {**block, "c": self.within(content)} if content is not None else block
         if kind == "Table":
-            title = self.sections[-1][2] if self.sections else self.title
-            label = escape(f"table: {title}", quote=True)
+            label = escape(f"table: {self.sections[-1][2] if self.sections else self.title}")
             return [raw(f'<div class="wide" tabindex="0" role="group" aria-label="{label}">'), block, raw("</div>")]
         return [block]
 
     def within(self, content):
         """The same lists of elements, with links and names changed, at any depth."""
-        if isinstance(content, list):
-            out = []
-            for one in content:
-                if isinstance(one, dict) and "t" in one:
-                    out += self.element(one)
-                else:
-                    out.append(self.within(one))
-            return out
-        return content
+        if not isinstance(content, list):
+            return content
+        return [new for one in content for new in (self.element(one) if isinstance(one, dict) and "t" in one else [self.within(one)])]
 
     def element(self, one):
         kind, content = one["t"], one.get("c")
-        if kind in ("CodeBlock", "RawBlock", "Table"):
+        if kind in ("CodeBlock", "Table"):
             return self.blocks_for(one)
         if kind == "Link":
             target = self.target(content[2][0])
-            inside = self.within_link(content[1])
-            return [{"t": "Link", "c": [content[0], inside, [target, ""]]}] if target else inside
+            return [link(content[1], target)] if target else content[1]
         if kind == "Image":
             name, words = content[2][0].rpartition("/")[2], escape(plain(content[1]), quote=True)
             if name not in self.repository.pictures:
                 raise self.fault(f"there is no picture {content[2][0]}")
-            return [raw_inline(f'<a class="picture" href="figures/{name}"><img src="figures/{name}" alt="{words}"></a>')]
+            return [{"t": "RawInline", "c": ["html", f'<a class="picture" href="figures/{name}"><img src="figures/{name}" alt="{words}"></a>']}]
         if kind == "Code":
-            rung = self.rung(content[1])
-            if rung and self.address != rung.page:
-                return [{"t": "Link", "c": [["", [], []], [one], [rung.page, ""]]}]
-            return [one]
-        if kind == "Str" and self.lab and content in self.lab.by_name:
-            return [{"t": "Link", "c": [["", [], []], [one], [self.lab.by_name[content].page, ""]]}]
-        if kind == "Str" and self.lab and PATH.match(content):
-            page = self.repository.pages.get(f"labs/{self.lab.folder.name}/{content}")
-            return [{"t": "Link", "c": [["", [], []], [one], [page, ""]]}] if page else [one]
+            rung = getattr(self.lab or self.about, "by_name", {}).get(content[1]) or self.repository.unique.get(content[1])
+            return [link([one], rung.page)] if rung else [one]
+        if kind == "Str" and self.lab:
+            rung, path = self.lab.by_name.get(content), f"labs/{self.lab.folder.name}/{content}"
+            page = rung.page if rung else self.repository.pages.get(path) if "/" in content else None
+            if page:
+                return [link([one], page)]
         if kind == "Str" and "gpulab::" in content:
-            return self.named(one)
-        if kind == "RawInline":
-            self.anchors.update(WORD.findall(content[1] + "</a>"))
-            return [raw_inline(content[1].replace('<a name="', '<a id="'))]
+            before, name, after = re.match(r"(.*?)(gpulab::(?:\w+::)*\w+)(.*)", content).groups()
+            if name not in self.repository.api_names:
+                raise self.fault(f"the API has no {name}")
+            code = {"t": "Code", "c": [["", [], []], name]}
+            return [{"t": "Str", "c": before}, link([code], self.repository.api_names[name]), {"t": "Str", "c": after}]
         return [{**one, "c": self.within(content)}] if content is not None else [one]
-
-    def within_link(self, inlines):
-        """No link stands inside another."""
-        return [{**one, "c": self.within_link(one["c"])} if one["t"] in ("Strong", "Emph") else one for one in inlines]
-
-    def named(self, one):
-        """A Str in which a name of the API stands."""
-        before, name, after = re.match(r"(.*?)(gpulab::(?:\w+::)*\w+)(.*)", one["c"]).groups()
-        address = self.repository.api_names.get(name)
-        if not address:
-            raise self.fault(f"the API has no {name}")
-        link = {"t": "Link", "c": [["", [], []], [{"t": "Code", "c": [["", [], []], name]}], [address, ""]]}
-        return [{"t": "Str", "c": before}, link, {"t": "Str", "c": after}]
 
 
 def read_all(repository):
@@ -258,7 +221,7 @@ def write_all(repository, bodies):
         blocks += [raw(f"<!--{MARK}{number}-->"), *bodies[address]]
     content = {"pandoc-api-version": repository.pandoc_version, "meta": {}, "blocks": blocks}
     text = pandoc(json.dumps(content), "-f", "json", "-t", "html5", "--mathml", "--wrap=none", "--no-highlight")
-    text = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", text)  # an empty head is none
+    text = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", text).replace('<a name="', '<a id="')  # an empty head is none
     text = re.sub(r'<math display="block".*?</math>', r'<span class="formula" tabindex="0" role="group" aria-label="formula">\g<0></span>', text,
                   flags=re.DOTALL)
     parts = re.split(rf"<!--{MARK}(\d+)-->\n?", text)

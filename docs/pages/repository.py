@@ -2,6 +2,7 @@
 link between pages is a file name."""
 
 import functools
+import os
 import re
 import sys
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from grading.rows import rows_in  # noqa: E402
 
-SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".cl"}
 BACK_ENDS = {"cpu": "CPU", "opencl": "OpenCL", "cuda": "CUDA"}
 DEFINITION = re.compile(r"^(?:template <[^>]*>\s+)?void ((?:cpu|cuda|opencl)_[a-z0-9_]+)\(", re.MULTILINE)
 RUNG = re.compile(r'^([A-Z]+)_[A-Z_]*RUNG\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(.*?)\)$', re.MULTILINE | re.DOTALL)
@@ -30,7 +30,7 @@ class Rung:
         self.baseline, self.number = baseline, number
         self.file = None  # below the root
         self.page = f"rung_{lab.name}_{name}.html"
-        self.before = self.after = None  # in its ladder and back end
+        self.before = None  # in its ladder and back end
         self.mistakes = []
 
     @property
@@ -82,8 +82,6 @@ class Lab:
             rung = Rung(self, inc.stem, back_end, name, summary, ".baseline" in more, count[back_end])
             rung.file = defined.get(name)
             rung.before = last.get(back_end)
-            if rung.before:
-                rung.before.after = rung
             last[back_end] = rung
             self.rungs.append(rung)
 
@@ -117,21 +115,19 @@ class Repository:
         found = [file.relative_to(self.root).as_posix() for pattern in patterns for file in sorted(self.root.glob(pattern))]
         return [path for path in found if not path.startswith("labs/") or self.lab_of(path)]
 
-    def sources(self):
-        """The source files of the lessons, and those of the labs that are not shown by a rung's page, as paths below the root."""
-        programs = sorted((self.root / "docs/lessons/programs").glob("*.c*"))
-        found = [file.relative_to(self.root).as_posix() for file in programs]
-        for lab in self.labs:
-            for file in sorted(lab.folder.rglob("*")):
-                path = file.relative_to(self.root).as_posix()
-                if file.suffix in SOURCES and path not in self.rung_of_file and file.is_file():
-                    found.append(path)
-        return found
+    def included(self, path, name):
+        """The path of a file that another one includes, as far as it is here; X.cl.hpp is made of X.cl."""
+        folder, lab = path.rpartition("/")[0], self.lab_of(path)
+        for begin in (folder, f"labs/{lab.folder.name}" if lab else folder, "common/include"):
+            for file in (f"{begin}/{name}", f"{begin}/{name.removesuffix('.hpp')}"):
+                if (self.root / file).is_file():
+                    return os.path.normpath(file)
+        return None
 
     @functools.cache
     def files_of(self, lab):
         """{file name: path below the root} of the sources of a lab whose names are in no other of its folders."""
-        paths = [path for path in self.pages if path.startswith(f"labs/{lab.folder.name}/") and Path(path).suffix in SOURCES]
+        paths = [path for path in self.pages if path.startswith(f"labs/{lab.folder.name}/") and not path.endswith(".md")]
         names = [path.rpartition("/")[2] for path in paths]
         return {name: path for name, path in zip(names, paths) if names.count(name) == 1}
 
@@ -151,12 +147,10 @@ class Repository:
 
     @functools.cached_property
     def pages(self):
-        """{path below the root: name of its page}"""
-        pages = {path: prose_page(path) for path in self.prose()}
-        pages.update({path: source_page(path) for path in self.sources()})
-        pages.update({path: self.api_files[path] for path in self.headers() if path in self.api_files})
-        pages.update({path: rung.page for path, rung in self.rung_of_file.items()})
-        return pages
+        """{path below the root: address of its page}; of other code than the rungs' it is Doxygen's: of headers in common what they
+        offer, of files of the labs the source."""
+        code = {path: page if path.startswith("common/") else page.replace(".html", "_source.html") for path, page in self.api_files.items()}
+        return {path: prose_page(path) for path in self.prose()} | code | {path: rung.page for path, rung in self.rung_of_file.items()}
 
 
 def prose_page(path):
@@ -167,8 +161,3 @@ def prose_page(path):
         return "index.html"
     name = path.removesuffix(".md").removeprefix("docs/").removesuffix("/README")
     return re.sub(r"[^a-z0-9]+", "_", name.lower()) + ".html"
-
-
-def source_page(path):
-    name = re.sub(r"^labs/\d+_|^docs/", "", path)
-    return "file_" + re.sub(r"[^A-Za-z0-9.]+", "_", name) + ".html"

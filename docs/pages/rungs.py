@@ -1,14 +1,13 @@
-"""The pages of the rungs, of the labs' other source files, and of the list of a lab's rungs."""
+"""The pages of the rungs, and of the list of a lab's rungs."""
 
-import importlib.machinery
-import importlib.util
 import os
 import re
+import runpy
 from html import escape
 
 from listings import opening
-from prose import item_anchor, plain, plain_cell, raw
-from repository import BACK_ENDS, slug
+from prose import item_anchor, plain, raw, table
+from repository import BACK_ENDS, WORD, slug
 
 FINDERS = {"large": "large sizes", "schedule": "a perturbed schedule of commands, blocks or threads"}
 # Words of docs/kernels.md that mean the same in every comment of a rung for GPUs: anchor, and what stands in the text.
@@ -19,42 +18,24 @@ WORDS.update({"bank": "banks?|bank conflicts?", "thread": "work-items?", "block"
               "unroll": "unroll(s|ed)?", "shared-memory": "(shared|local) memory", "mapped": "mapped (host )?memory"})
 
 
+# An item of a list, a drawing (lines that are set in, or have a gap), or a paragraph, of which "Changed: " and "Limit: " begin one.
+PART = re.compile(r"^ {0,2}(- |\d+\. )(?!.*   )(.*(?:\n +(?!- |\d+\. )\S.*)*)|((?:^(?:   | .*\S   ).*\n?)+)|"
+                  r"^((?:Changed|Limit)[^:.\n]*:)?(.+(?:\n(?! *(?:- |\d+\. )|   |(?:Changed|Limit)[^:.\n]*:).+)*)", re.MULTILINE)
+
+
 def comment_html(repository, lab, text, words=()):
-    """An opening comment in HTML: paragraphs, lists, drawings (lines that are set in), code in backquotes, names of rungs and files as
-    links, and the first use of each of these words of docs/kernels.md."""
-    words = {anchor: WORDS[anchor] for anchor in words}
-    out = []
-    for block in re.split(r"\n\s*\n", text.strip("\n")):
-        lines = block.split("\n")
-        part, kind = [], None
-        for line in [*lines, None]:
-            now = None if line is None else ("drawing" if line.startswith("   ") else "item" if re.match(r"- |\d+\. ", line) else
-                                             "begin" if re.match(r"(Changed|Limit)\b[^:.]*:", line) else "text")
-            if part and (now is None or now != "text" and not (now == kind == "drawing") or (kind == "drawing" and now != "drawing")):
-                out.append((kind, part))
-                part = []
-            if line is not None:
-                kind = now if not part else kind
-                part.append(line)
-    html, listed = "", ""
-    for kind, part in out:
-        if listed and kind != "item":
-            html, listed = f"{html}</{listed}>", ""
-        if kind == "drawing":
-            html += f'<pre tabindex="0" role="group" aria-label="drawing"><code>{escape(chr(10).join(part))}</code></pre>'
-            continue
-        text = " ".join(line.strip() for line in part)
-        if kind == "item":
-            mark, _, text = text.partition(" ")
-            if not listed:
-                listed = "ul" if mark == "-" else "ol"
-                html += f"<{listed}>"
-            html += f"<li>{inline(repository, lab, text, words)}</li>"
+    """An opening comment in HTML: paragraphs, lists, drawings, code in backquotes, names of rungs and files as links, and the first use of
+    each of these words of docs/kernels.md."""
+    words, html = {anchor: WORDS[anchor] for anchor in words}, ""
+    for mark, item, drawing, begin, paragraph in PART.findall(text):
+        line = inline(repository, lab, re.sub(r"\s*\n\s*", " ", (item or paragraph).strip()), words)
+        if mark:
+            html += f"<ul><li>{line}</li></ul>" if mark == "- " else f"<ol><li>{line}</li></ol>"
+        elif drawing:
+            html += f'<pre tabindex="0" role="group" aria-label="drawing"><code>{escape(drawing.rstrip())}</code></pre>'
         else:
-            begin = re.match(r"(?:(?:Changed|Limit)[^:.]*:)?", text)[0]
-            begin, text = f"<strong>{begin}</strong>" if begin else "", text[len(begin):]
-            html += f"<p>{begin}{inline(repository, lab, text, words)}</p>"
-    return html + (f"</{listed}>" if listed else "")
+            html += f"<p>{begin and f'<strong>{begin}</strong> '}{line}</p>"
+    return re.sub("</([ou]l)><\\1>", "", html)
 
 
 def inline(repository, lab, text, words=None):
@@ -69,8 +50,8 @@ def inline(repository, lab, text, words=None):
 def named(repository, lab, html):
     """With links at the names of rungs and of the lab's files; other names of code are set as such."""
     def link(match):
-        rung = lab and lab.by_name.get(match[0])
-        file = lab and repository.files_of(lab).get(match[0].rpartition("/")[2])
+        rung = lab.by_name.get(match[0])
+        file = repository.files_of(lab).get(match[0].rpartition("/")[2])
         page = rung.page if rung else repository.pages[file] if file and file.endswith(match[0]) else None
         return f'<a href="{page}">{match[0]}</a>' if page else f"<code>{match[0]}</code>" if "_" in match[0] else match[0]
     return re.sub(r"(?<![\w./:-])[\w/]+\.(?:cuh?|cl|[ch]pp)\b|(?<![\w./:&-])(?:\w+::)*(?:\w{3,}_\w+|\w*_\w\w+)(?:\(\w*\))?(?![\w.]\w)",
@@ -97,9 +78,10 @@ def link_to(rung):
 class Rungs:
     def __init__(self, repository, pages, listings):
         self.repository, self.pages, self.listings = repository, pages, listings
-        self.comments = {rung: self.comment_of(rung) for rung in repository.rungs}
-        kernels = pages.get("docs/kernels.md")
-        self.words = [anchor for anchor in WORDS if kernels and anchor in kernels.anchors]
+        self.comments = {rung: opening((repository.root / rung.file).read_text(encoding="utf-8"))[0] for rung in repository.rungs}
+        kernels = repository.root / "docs/kernels.md"
+        defined = WORD.findall(kernels.read_text(encoding="utf-8") if kernels.is_file() else "")
+        self.words = [anchor for anchor in WORDS if anchor in defined]
         self.counterparts = {rung: [] for rung in repository.rungs}
         for rung in repository.rungs:
             for name in re.findall(r"counterpart of ((?:\w+_\w+(?:, | and )?)+)", self.comments[rung].replace("\n", " ")):
@@ -115,14 +97,6 @@ class Rungs:
             for a, b in ((one, other), (other, one)):
                 if b not in self.counterparts[a]:
                     self.counterparts[a].append(b)
-
-    def in_doxygen(self, path):
-        """A file's name, which leads to Doxygen's page of it."""
-        name, address = f'<code>{path.removeprefix("labs/")}</code>', self.repository.api_files.get(path)
-        return f'<a href="{address}">{name}</a>' if address else name
-
-    def comment_of(self, rung):
-        return opening((self.repository.root / rung.file).read_text(encoding="utf-8"))[0]
 
     def formulas_of(self, lab):
         """The section of docs/formulas.md of a lab, as (its paragraphs from a formula on to one, and on while the sentence does, names of
@@ -147,10 +121,9 @@ class Rungs:
         return out
 
     def formula(self, rung):
-        found = [one for one in self.formulas[rung.lab.name] if rung.name in one[1]]
-        found = found or [one for one in self.formulas[rung.lab.name] if any(c.name in one[1] for c in self.counterparts[rung])]
-        blocks = []
-        for some, _ in found or self.formulas[rung.lab.name][:1]:
+        of_lab, blocks = self.formulas[rung.lab.name], []
+        names = {one.name for one in self.counterparts[rung]}
+        for some, _ in [one for one in of_lab if rung.name in one[1]] or [one for one in of_lab if names & {*one[1]}] or of_lab[:1]:
             blocks += [one for one in some if one not in blocks]
         return blocks
 
@@ -161,9 +134,7 @@ class Rungs:
             page = self.pages.get(f"labs/{rung.lab.folder.name}/{name}.md")
             opening = page.opening if name == "MEASURED" and page else []
             for variant, anchor, title, above, heads, cells in page.measured if page else []:
-                if variant != rung.name or not any(re.search(r"\d", plain_cell(cell)) for cell in cells[1:]):
-                    continue
-                if any(plain_cell(head) in ("file", "what changed") for head in heads):
+                if variant != rung.name or not re.search(r"\d", plain(cells[1:])) or {"file", "what changed"} & {*map(plain, heads)}:
                     continue
                 place = f"{page.address}#{anchor}" if anchor else page.address
                 words = f'{"Hand-out" if name == "README" else "Measured"}: {title}'
@@ -174,12 +145,9 @@ class Rungs:
         return blocks
 
     def mistakes(self, rung):
-        if not rung.mistakes:
-            return ""
-        rows = "".join(f"<tr><td><code>{escape(row['id'])}</code></td><td>{inline(self.repository, rung.lab, row['student'])}</td>"
-                       f"<td>{escape(found_by(row))}</td></tr>" for row in rung.mistakes)
-        return (f'<div class="wide" tabindex="0" role="group" aria-label="mistakes in {rung.name}"><table><thead><tr><th>mistake</th>'
-                f"<th>what the rung does then</th><th>found by</th></tr></thead><tbody>{rows}</tbody></table></div>")
+        rows = [(f"<code>{escape(row['id'])}</code>", inline(self.repository, rung.lab, row["student"]), escape(found_by(row)))
+                for row in rung.mistakes]
+        return table(f"mistakes in {rung.name}", ("mistake", "what the rung does then", "found by"), rows) if rows else ""
 
     def page(self, rung):
         """Blocks, and the sections for the contents list."""
@@ -188,19 +156,17 @@ class Rungs:
         sections, blocks = [], []
 
         def section(anchor, title):
-            sections.append((2, anchor, title))
+            sections.append((2, anchor, re.sub("</?code>", "", title)))
             blocks.append(raw(f'<h2 id="{anchor}">{title}</h2>'))
 
-        others = self.counterparts[rung]
-        if others:
-            others = f'<p class="about">Counterpart: {", ".join(map(link_to, others))}</p>'
-        else:
-            other = {"cuda": "OpenCL", "opencl": "CUDA"}.get(rung.back_end) if not rung.baseline else None
-            others = f'<p class="about">No counterpart in {other}.</p>' if other else ""
+        others = ", ".join(map(link_to, self.counterparts[rung]))
+        other = {"cuda": "OpenCL", "opencl": "CUDA"}.get(rung.back_end) if not rung.baseline else None
+        others = f'<p class="about">{f"Counterpart: {others}" if others else f"No counterpart in {other}."}</p>' if others or other else ""
         summary = "" if rung.summary.lower() in comment.replace("\n", " ").lower() else rung.summary[:1].upper() + rung.summary[1:] + "."
         summary = f'<p class="lead">{inline(self.repository, lab, summary)}</p>' if summary else ""
         blocks.append(raw(f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · '
-                          f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · {self.in_doxygen(path)}</p>'
+                          f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · '
+                          f'<a href="{self.repository.api_files[path]}"><code>{path.removeprefix("labs/")}</code></a></p>'
                           f"{others}{summary}"))
         section("what-changed", "What changed, and what limits it")
         blocks.append(raw(comment_html(self.repository, lab, comment, self.words if rung.back_end != "cpu" else ())))
@@ -222,7 +188,6 @@ class Rungs:
             blocks.append(raw(self.source(rung)))
         if rung.before:
             section("difference", f"Difference from <code>{rung.before.name}</code>")
-            sections[-1] = (2, "difference", f"Difference from {rung.before.name}")
             files = [(rung.before.kernel_file, rung.kernel_file)] if rung.kernel_file != rung.file else []
             for before, after in [*files, (rung.before.file, rung.file)]:
                 if before == after or before.suffix != after.suffix:
@@ -260,63 +225,38 @@ class Rungs:
                     f"{self.listings.file(kernel)}<p>The host, <code>{path.rpartition('/')[2]}</code>:</p>")
         return html + self.listings.file(path)
 
-    def source_page(self, path):
-        lab = self.repository.lab_of(path)
-        comment = opening((self.repository.root / path).read_text(encoding="utf-8"))[0]
-        rungs = lab.rungs if lab else []
-        users = sorted({rung.page: rung for rung in rungs if path in self.includes(rung)}.values(), key=lambda one: one.name)
-        used = f"<p>Included by {', '.join(map(link_to, users))}.</p>" if users else ""
-        home = f'<a href="lab_{lab.name}.html">{escape(lab.title)}</a>' if lab else '<a href="lessons.html">Lessons</a>'
-        about = f'<p class="about">{home} · {self.in_doxygen(path)}</p>'
-        return [raw(about + comment_html(self.repository, lab, comment) + used + self.listings.file(path))], []
-
-    def includes(self, rung):
-        found = set()
-        for file in {rung.file.as_posix(), rung.kernel_file.as_posix()}:
-            text = (self.repository.root / file).read_text(encoding="utf-8")
-            found.update(self.listings.included(file, name) for name in re.findall(r'#include "([^"]+)"', text))
-        return found
-
     def ladder_page(self, lab):
         blocks, sections = [], []
         for ladder in dict.fromkeys(rung.ladder for rung in lab.rungs):
             title = f"Ladder: {ladder.partition('_')[2].replace('_', ' ')}" if "_" in ladder else "The ladder"
             sections.append((2, ladder, title))
-            rows = "".join(f"<tr><td>{link_to(rung)}</td><td>{escape(rung.summary)}</td>"
-                           f"<td>{', '.join(map(link_to, self.counterparts[rung]))}</td></tr>"
-                           for rung in lab.rungs if rung.ladder == ladder)
-            blocks.append(raw(f'<h2 id="{ladder}">{title}</h2><div class="wide" tabindex="0" role="group" aria-label="{title}"><table>'
-                              f"<thead><tr><th>rung</th><th>what it does</th><th>counterpart</th></tr></thead><tbody>{rows}</tbody>"
-                              "</table></div>"))
+            rows = [(link_to(rung), escape(rung.summary), ", ".join(map(link_to, self.counterparts[rung])))
+                    for rung in lab.rungs if rung.ladder == ladder]
+            blocks.append(raw(f'<h2 id="{ladder}">{title}</h2>{table(title, ("rung", "what it does", "counterpart"), rows)}'))
         sections.append((2, "files", "Other files of the lab"))
         listed = ""
-        for path in self.repository.sources():
-            if self.repository.lab_of(path) is lab:
-                first = opening((self.repository.root / path).read_text(encoding="utf-8"))[0].partition("\n\n")[0].replace("\n", " ")
-                first = re.match(r"(.*?[.:;])(\s|$)|(.*)", first)
-                short = path.partition(lab.folder.name + "/")[2]
-                listed += (f'<li><a href="{self.repository.pages[path]}">{short}</a>'
-                           f"{': ' + inline(self.repository, lab, (first[1] or first[3]).rstrip(':;')) if first[0] else ''}</li>")
+        for path, address in sorted(self.repository.pages.items()):
+            if self.repository.lab_of(path) is lab and address.startswith("api/"):
+                text = (self.repository.root / path).read_text(encoding="utf-8")
+                about = re.sub("\n///? ?", " ", re.match(r"(?s)(?:/// @file\n)?///? (.*?)[.]\s|", text)[1] or "")
+                about = f": {inline(self.repository, lab, about)}" if about else ""
+                listed += f'<li><a href="{address}">{path.partition(lab.folder.name + "/")[2]}</a>{about}</li>'
         blocks.append(raw(f'<h2 id="files">Other files of the lab</h2><ul>{listed}</ul>'))
         return blocks, sections
 
 
 def small_table(heads, cells):
     """A table of one row."""
-    attributes = ["", [], []]
-
-    def row(content):
-        return [attributes, [[attributes, {"t": "AlignDefault"}, 1, 1, cell] for cell in content]]
-
+    none = ["", [], []]
+    rows = [[none, [[none, {"t": "AlignDefault"}, 1, 1, cell] for cell in row]] for row in (heads, cells)]
     columns = [[{"t": "AlignRight"}, {"t": "ColWidthDefault"}] for _ in heads]
-    return {"t": "Table", "c": [attributes, [None, []], columns, [attributes, [row(heads)]], [[attributes, 0, [], [row(cells)]]],
-                                [attributes, []]]}
+    return {"t": "Table", "c": [none, [None, []], columns, [none, rows[:1]], [[none, 0, [], rows[1:]]], [none, []]]}
 
 
 def found_by(row):
     finder = row.get("finder", "wrong values")
-    return ("accepted: " + row["accepted"]) if row.get("accepted") else FINDERS.get(finder, finder) + (
-        f", check “{row['check']}”" if row.get("check") else "")
+    found = FINDERS.get(finder, finder) + (f", check “{row['check']}”" if row.get("check") else "")
+    return f"accepted: {row['accepted']}" if row.get("accepted") else found
 
 
 def items_of_texts(repository):
@@ -324,11 +264,8 @@ def items_of_texts(repository):
     path = str(repository.root / "tools/concordance")
     if not os.path.exists(path):
         return {}
-    loader = importlib.machinery.SourceFileLoader("concordance", path)
-    concordance = importlib.util.module_from_spec(importlib.util.spec_from_loader("concordance", loader))
-    loader.exec_module(concordance)
-    out = {}
-    for text in concordance.read_texts(concordance.Labs(), []):
+    concordance, out = runpy.run_path(path), {}
+    for text in concordance["read_texts"](concordance["Labs"](), []):
         for key, places in text.places.items():
             faults = "".join(f' (<a href="texts_faults.html#{word}">fault in the text</a>)' for word in text.faults[key])
             for place in places:

@@ -30,8 +30,8 @@ except ImportError:
     lunr = None
 MISSING = "" if lunr and SCRIPT else "the pages have no search: it needs lunr (Debian's packages python3-lunr and libjs-lunr)"
 # What a page counts in comparison with a rung's, by how its address begins. A definition counts more than any page.
-WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3, "file_": .3}
-DEFINITION, ITEM, OF_API = 8, 1.5, 1.5  # of a word, of something in a text, of a header or class
+WEIGHTS = {"kernels": 4, "lessons": 4, "parallel": 3, "start": 3, "index": 3, "lab_": 3}
+DEFINITION, ITEM, OF_API, OF_SOURCE = 8, 1.5, 1.5, .3  # of a word, of something in a text, of a header or class, of another file
 
 
 @functools.cache

@@ -12,11 +12,10 @@ def find_chromium():
     """The path of a Chromium that can be driven, or nothing. Ubuntu's is a snap, which sees neither /tmp nor our pipes."""
     for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
         path = shutil.which(name)
-        if path and "/snap/" not in os.path.realpath(path) and not os.path.realpath(path).endswith("/snap"):
+        if path and "/snap" not in os.path.realpath(path):
             with open(path, "rb") as file:
-                if b"snap" in file.read(4096):  # Ubuntu's package is a script that starts the snap
-                    continue
-            return path
+                if b"snap" not in file.read(4096):  # Ubuntu's package is a script that starts the snap
+                    return path
     return None
 
 
@@ -28,16 +27,12 @@ class Browser:
         command_in, self.commands = os.pipe()
         self.answers, answer_out = os.pipe()
 
-        def as_3_and_4():  # where Chromium looks for them
-            first, second = os.dup(command_in), os.dup(answer_out)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
         arguments = [path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                      "--no-first-run", "--disable-background-networking", "--allow-file-access-from-files",
                      "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "about:blank"]
-        self.process = subprocess.Popen(arguments, preexec_fn=as_3_and_4, close_fds=False, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        as_3_and_4 = f'exec "$@" 3<&{command_in} 4>&{answer_out}'  # where Chromium looks for them
+        self.process = subprocess.Popen(["bash", "-c", as_3_and_4, "bash", *arguments], pass_fds=(command_in, answer_out),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_in)
         os.close(answer_out)
         self.buffer, self.number, self.session, self.context = b"", 0, None, None
@@ -57,7 +52,10 @@ class Browser:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         os.close(self.commands)  # the end of the pipe ends Chromium
         try:
             self.process.wait(10)
@@ -66,12 +64,6 @@ class Browser:
             self.process.wait()
         os.close(self.answers)
         self.folder.cleanup()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def message(self, deadline):
         """The next message. Raises TimeoutError after the deadline, OSError when Chromium has ended."""

@@ -1,90 +1,24 @@
-"""What can be wrong with the pages. Each function takes a folder of pages and returns a list of faults."""
+"""What can be wrong with the pages. Each function returns a list of faults; `pages` is {name: HTML}."""
 import html
-import html.parser
 import json
 import pathlib
 import re
-import urllib.parse
 from xml.etree import ElementTree
 
-NOT_TEXT = {"listing", "code", "difference"}
-WITHOUT_END = {"img", "br", "hr", "meta", "link", "input", "area", "col", "source", "wbr"}
 MARKDOWN = re.compile(r"\*\*|\*\w+\*|`|\]\(|\{#|@ref\b|@anchor\b|[@\\]f[$[]|\$[^$\s][^$]*\$|<a name=")
-KIND = re.compile(r"^(rung|file)_")
-
-
-class Page(html.parser.HTMLParser):
-    """One page: its anchors, what it refers to, and its text without code and formulas."""
-
-    def __init__(self, file):
-        super().__init__()
-        self.source, self.parsed = file.read_text(encoding="utf-8"), False
-        self.anchors, self.links, self.parts, self.text, self.open = set(), [], [], [], []
-
-    def parse(self):  # only those that are looked at: it takes a while
-        if not self.parsed:
-            self.feed(self.source)
-            self.parsed = True
-        return self
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        classes = set((attributes.get("class") or "").split())
-        for key in ("id", "name"):
-            if attributes.get(key):
-                self.anchors.add(attributes[key])
-        if tag in ("a", "area") and attributes.get("href"):
-            self.links.append(attributes["href"])
-        for key in ("src", "data") + (("href",) if tag == "link" else ()):
-            if attributes.get(key):
-                self.parts.append(attributes[key])
-        if tag not in WITHOUT_END:
-            kind = "yes" if tag == "article" else "no" if classes & NOT_TEXT or tag in ("code", "pre", "script", "style", "math") else ""
-            self.open.append((tag, kind))
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in WITHOUT_END:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag):
-        names = [name for name, _ in self.open]
-        if tag in names:  # what is not closed inside it ends with it
-            del self.open[len(names) - 1 - names[::-1].index(tag):]
-
-    def handle_data(self, data):
-        kinds = [kind for _, kind in self.open if kind]
-        if "no" not in kinds and "yes" in kinds:
-            self.text.append(data)
 
 
 def read(folder):
-    return {file.name: Page(file) for file in sorted(pathlib.Path(folder).glob("*.html"))}
-
-
-def broken(folder, pages):
-    """Links, anchors, pictures, scripts and styles that lead nowhere."""
-    folder, faults = pathlib.Path(folder), []
-    for name, page in pages.items():
-        page.parse()
-        for target in page.links + page.parts:
-            if re.match(r"(https?|mailto|javascript|data|about):", target):
-                continue
-            path, _, anchor = target.partition("#")
-            path, anchor = urllib.parse.unquote(path), urllib.parse.unquote(anchor)
-            if path and not (folder / path).is_file():
-                faults.append(f"{name}: no file {target}")
-            elif anchor and (path or name) in pages and anchor not in pages[path or name].parse().anchors:
-                faults.append(f"{name}: no place {target}")
-    return faults
+    return {file.name: file.read_text(encoding="utf-8") for file in sorted(pathlib.Path(folder).glob("*.html"))}
 
 
 def literal_markdown(pages):
     """Marks of Markdown, TeX or Doxygen that show in the text."""
     faults = []
     for name, page in pages.items():
-        for text in page.parse().text:
-            found = MARKDOWN.search(text)
+        article = page.partition("<article>")[2].partition("</article>")[0]
+        for text in re.split("<[^>]*>", re.sub(r"(?s)<(code|pre|script|style|math)\b.*?</\1>", "<>", article)):
+            found = MARKDOWN.search(html.unescape(text))
             if found:
                 faults.append(f"{name}: '{found[0]}' in: {' '.join(text.split())[:120]}")
     return faults
@@ -128,88 +62,50 @@ def wrong_links(listings, known, root):
     return count, faults
 
 
-def sections(page):
-    """The anchors of a page's sections, in their order."""
-    return re.findall(r'<h2[^>]* id="([^"]+)"|<h2 id="([^"]+)"', page.source)
-
-
-def to_open(folder):
-    """What a browser has to open: every page of prose, and of each kind that one function makes, one in twenty."""
-    ours, kinds = [], {}
-    for file in sorted(pathlib.Path(folder).glob("*.html")):
-        kind = KIND.match(file.name)
-        (kinds.setdefault(kind[0], []) if kind else ours).append(file.name)
-    return ours + [name for names in kinds.values() for name in names[::20]]
-
-
-def errors_in_browser(browser, folder, names):
-    """What the console and the network say while the pages are loaded."""
+def faults_in(browser, folder, names, script="[]"):
+    """What the console and the network say while the pages are loaded, and what a script finds in each."""
     faults = []
     for name in names:
         browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        browser.run("document.readyState")  # answered after what the page reported
-        faults += [f"{name}: {fault}" for fault in browser.faults]
+        found = browser.run(script)  # answered after what the page reported
+        faults += [f"{name}: {fault}" for fault in [*browser.faults, *found]]
     return faults
+
+
+def barriers(axe, rules=None, without=()):
+    """The script for what axe, the checker of accessibility, finds by these rules or by all without some. `axe`: its text, or nothing."""
+    options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
+                          **({"runOnly": rules} if rules else {})})
+    return (f"{axe}; axe.run(document, {options}).then(r => r.violations.map(v => "
+            "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))") if axe else "[]"
 
 
 # What is wider than the window although it does not scroll by itself: the page scrolls sideways then, whatever its root element says.
-TOO_WIDE = """(() => {
-    const root = document.scrollingElement, limit = document.documentElement.clientWidth;
-    root.scrollLeft = 10000;
-    const moved = root.scrollLeft, body = document.body.scrollWidth;
-    root.scrollLeft = 0;
-    return Math.max(moved ? limit + moved : 0, body > limit ? body : 0);
-})()"""
-
-
-def too_wide(browser, folder, names, width):
-    faults = []
-    browser.resize(width, 844)
-    for name in names:
-        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        wide = browser.run(TOO_WIDE)
-        if wide:
-            faults.append(f"{name} is {wide} pixels wide in a window of {width}")
-    return faults
-
-
-def barriers(browser, axe, folder, names, rules=None, without=()):
-    """What axe, the checker of accessibility, finds in the pages, by these rules or by all without some; and what the console and
-    the network say meanwhile, so that nobody has to open the pages for that alone."""
-    faults = []
-    options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
-                          **({"runOnly": rules} if rules else {})})
-    for name in names:
-        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        browser.run(axe + "; 0")
-        found = browser.run(f"axe.run(document, {options}).then(r => r.violations.map(v => "
-                            "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))")
-        faults += [f"{name}: {fault}" for fault in [*browser.faults, *found]]
-    return faults
+TOO_WIDE = """(limit => {
+    scrollTo(10000, 0);
+    return [scrollX && limit + scrollX, document.body.scrollWidth].filter(w => w > limit).map(w => `${w} pixels wide in a window of ${limit}`);
+})(document.documentElement.clientWidth)"""
 
 
 # Pairs of texts that overlap, texts that leave the figure, are too small, or differ too little from what is behind them.
 LEGIBLE = """(() => {
     const svg = document.documentElement, faults = [], scale = 700 / svg.viewBox.baseVal.width;
-    const rgb = css => css.match(/[\\d.]+/g).slice(0, 3).map(Number);
-    const light = c => { const [r, g, b] = rgb(c).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-                         return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const light = css => css.match(/[\\d.]+/g).slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + [0.2126, 0.7152, 0.0722][i] * v, 0.05);
     const all = [...svg.querySelectorAll('rect, text')], frame = svg.viewBox.baseVal, texts = [];
     all.forEach((element, at) => {
         if (element.tagName !== 'text') return;
-        const b = element.getBBox(), words = element.textContent;
-        if (b.x < 4 || b.y < 2 || b.x + b.width > frame.width - 4 || b.y + b.height > frame.height - 2)
-            faults.push(`leaves the figure: ${words}`);
-        if (parseFloat(getComputedStyle(element).fontSize) * scale < 11) faults.push(`too small: ${words}`);
-        const x = b.x + b.width / 2, y = b.y + b.height / 2;
-        const behind = all.slice(0, at).filter(r => r.tagName === 'rect').filter(r => { const q = r.getBBox();
-            return q.x <= x && x <= q.x + q.width && q.y <= y && y <= q.y + q.height; }).pop();
-        if (!behind) faults.push(`nothing behind: ${words}`);
-        else {
-            const a = light(getComputedStyle(element).fill), c = light(getComputedStyle(behind).fill);
-            if ((Math.max(a, c) + 0.05) / (Math.min(a, c) + 0.05) < 4.5) faults.push(`hard to read: ${words}`);
-            const q = behind.getBBox();
-            if (b.x < q.x || b.x + b.width > q.x + q.width) faults.push(`wider than its box: ${words}`);
+        const b = element.getBBox(), x = b.x + b.width / 2, y = b.y + b.height / 2, style = getComputedStyle(element);
+        const words = element.textContent, told = (bad, what) => bad && faults.push(`${what}: ${words}`);
+        told(b.x < 4 || b.y < 2 || b.x + b.width > frame.width - 4 || b.y + b.height > frame.height - 2, 'leaves the figure');
+        told(parseFloat(style.fontSize) * scale < 11, 'too small');
+        const behind = all.slice(0, at).filter(r => r.tagName === 'rect').map(r => [r, r.getBBox()]).filter(([, q]) =>
+            q.x <= x && x <= q.x + q.width && q.y <= y && y <= q.y + q.height).pop();
+        told(!behind, 'nothing behind');
+        if (behind) {
+            const [high, low] = [style, getComputedStyle(behind[0])].map(s => light(s.fill)).sort((a, b) => b - a), q = behind[1];
+            told(high / low < 4.5, 'hard to read');
+            told(b.x < q.x || b.x + b.width > q.x + q.width, 'wider than its box');
         }
         texts.push([b, words]);
     });
@@ -220,8 +116,3 @@ LEGIBLE = """(() => {
     }));
     return faults;
 })()"""
-
-
-def illegible(browser, figure):
-    browser.open(pathlib.Path(figure).resolve().as_uri())
-    return [f"{pathlib.Path(figure).name}: {fault}" for fault in browser.faults + browser.run(LEGIBLE)]
