@@ -27,7 +27,8 @@ def exit_code(command: Callable[[], int]) -> int:
         full = f" (the folder for temporary files is {tempfile.gettempdir()}; TMPDIR names another one)" if error.errno == errno.ENOSPC else ""
         code, wrong = 2, f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}{full}"
         try:
-            os.write(sys.stdout.fileno(), b"\n")
+            if not error.filename:  # perhaps of stdout: a line shows it
+                os.write(sys.stdout.fileno(), b"\n")
         except OSError as of_stdout:
             wrong = f"cannot write to stdout: {of_stdout.strerror}"
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
