@@ -103,7 +103,7 @@ def test_the_cells_of_the_notebook_clone_set_up_run_lab_01_and_begin_the_puzzles
         if puzzle and not (BUILD / "bin/start_cuda").is_file():
             continue
         assert done.returncode == (1 if puzzle else 0), done
-        assert not puzzle or "Puzzle 1 of 8" in done.stdout and "unsolved  1_one_item.cu" in done.stdout, done
+        assert not puzzle or "Puzzle 1 of 16" in done.stdout and "unsolved  1_one_item.cu" in done.stdout, done
         lab = scratch / "gpu-labs/lab"
         assert lab.is_file() and os.access(lab, os.X_OK), done
         lab.write_text(LAB.format(build=BUILD, root=ROOT, python=sys.executable), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""./lab start: eight puzzles for the first kernels, in OpenCL or CUDA. A file is checked whenever it is saved."""
+"""./lab start: sixteen puzzles for the first kernels, in OpenCL or CUDA. A file is checked whenever it is saved."""
 
 import os
 import select
@@ -125,7 +125,7 @@ class Start:
             return 0
 
 
-END = ("All eight puzzles are solved. Next: ./lab run saxpy, and with it labs/01_saxpy/README.md. "
+END = ("All sixteen puzzles are solved. Next: ./lab run saxpy, and with it labs/01_saxpy/README.md. "
        "To try a puzzle again, delete its file.")
 
 

@@ -4,7 +4,7 @@
 //
 // An array is a buffer of int, in which null stands for an element that nobody has written; a number is an int. For
 // each case a runner writes one line into a file: the buffers after the launch, or outside of which buffer the kernel
-// wrote. judge.py judges these. What a kernel prints goes to stdout.
+// wrote; and the bytes of local memory that a group takes. judge.py judges these. What a kernel prints goes to stdout.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import run
 from judge import MANY_SECONDS, NOT_COMPILED, PATIENCE, Judge, Ran
-from picture import BUFFER, ELEMENT
+from picture import BUFFER, ELEMENT, local_array
 
 from grading import cuda, races
 from grading.fault import Fault
@@ -15,9 +15,7 @@ from grading.words import ENDLESS
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand
-NEAR = 4096  # bytes from the beginning of an array
-SHARED = r"__shared__\s+int\s+(\w+)"
-OUTSIDE_OF_SHARED = re.compile(r"Invalid (read|write) of size 4 at shared memory address 0x(\w+)\n(?:\t.*\n)*?\tEntity: Thread\((\d+)")
+NEAR = 8192  # bytes from the beginning of an array
 
 
 class CudaJudge(Judge):
@@ -78,13 +76,8 @@ class CudaJudge(Judge):
                                      **environment, **({} if guards else {"GPULAB_GUARD_BYTES": "0"}))
         return [as_of_oclgrind(case, one) for case, one in zip(cases, launches)], ran
 
-    def reported(self, report, text):
-        """What the emulator says beside races."""
-        found = OUTSIDE_OF_SHARED.search(report)
-        if found and re.search(SHARED, text):
-            does, name, element = found[1], re.search(SHARED, text)[1], int(found[2], 16) % (1 << BUFFER) // ELEMENT
-            return [f"item {found[3]} {does}s {name}[{element}], but {name} has 8 elements"]
-        return [ENDLESS] if "endless loop" in report else super().reported(report, text)
+    def found(self, path, text, case, launch, report):
+        return [ENDLESS] if "endless loop" in report else super().found(path, text, case, launch, report)
 
     def race(self, path, text, case):
         """The first race in words. The emulator's address says in which array, by its number, and where."""
@@ -95,12 +88,11 @@ class CudaJudge(Judge):
         one, other = sorted(map(races.side_of, races.SIDE.findall(found[5])), key=lambda side: side.does != "writes")
         number, byte = divmod(int(found[3], 16), 1 << BUFFER)
         names = [array["name"] for one in launches for array in one["arrays"] if array["number"] == number]
-        if found[2] == "shared":
-            names = re.findall(SHARED, text)
-        where = "of the same group" if one.group == other.group else f"of group {other.group[0]}"
-        names = names or ["an array"]
-        return (f"item {one.item[0]} of group {one.group[0]} writes {names[0]}[{byte // ELEMENT}] while item {other.item[0]} {where} "
-                f"{other.does} it: no barrier stands between")
+        name = local_array(text) if found[2] == "shared" else names[0] if names else ""
+        where = "of the same group" if one.group == other.group else f"of group {races.number(other.group)}"
+        return (f"item {races.number(one.item)} of group {races.number(one.group)} writes "
+                f"{f'{name}[{byte // ELEMENT}]' if name else 'an element'} at line {one.line} while item {races.number(other.item)} {where} "
+                f"{other.does} it at line {other.line}: no barrier stands between")
 
 
 def as_of_oclgrind(case, launch):

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import run
-from cases import CASES
+from cases import CASES, numbered
 from command import Refusal
 from ideas import lacking
-from picture import outside, picture
+from picture import outside, picture, unwritten
 from plugin import plugin
 
 from grading.exercises import is_unsolved
-from grading.races import in_words
+from grading.races import INVALID, in_words, stray_in_words
 from grading.words import ENDLESS, in_opencl, lines_of
 
 # Of processor time, however busy the machine is: what compiling and a small launch need a part of, and many large launches.
@@ -26,9 +26,6 @@ PATIENCE = 20  # times these by the clock: it ends what waits for something, and
 LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
-OUTSIDE = {"read": "an item reads outside of an array", "write": "an item writes outside of an array"}
-DIVERGENT = "some items reach a barrier, and others do not"
-REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "divergence": DIVERGENT}
 RIGHT, OTHER_IDEA, NO_VERDICT = "right", "right, but not by this idea", "no verdict"
 
 
@@ -82,7 +79,7 @@ class Judge:
         return one
 
     def judged(self, puzzle, path, text, columns):
-        cases = CASES[int(puzzle["file"][0])]
+        cases = CASES[numbered(puzzle)]
         small = [case for case in cases if is_small(case)]
         ran = self.launched(path, small)
         if not ran.fault and len(small) < len(cases) and not any(ran.printed):  # printing takes too long for the many
@@ -103,9 +100,9 @@ class Judge:
                 at, fault = wrong(small, simulated.answers)
                 faults = [f"in {self.simulator}: {fault}"] if fault else []
         state, at = "wrong" if faults else RIGHT, at if faults else 0
-        if not faults and simulated.launches and (fault := lacking(puzzle["needs"], cases[0], simulated.launches[0])):
+        if not faults and simulated.launches and (fault := lacking(puzzle, cases[0], simulated.launches[0])):
             state, faults = OTHER_IDEA, [fault]
-        shown = picture(cases[at], simulated.launches[at], text, columns) if at < len(simulated.launches) else []
+        shown = picture(puzzle["needs"], cases[at], simulated.launches[at], text, columns) if at < len(simulated.launches) else []
         printed = next((lines for lines in map(lines_of, (ran.printed + simulated.printed)[at:at + 1]) if lines), [])
         return Verdict(state, faults, shown, printed)
 
@@ -141,7 +138,8 @@ class Judge:
         """The same in the simulator."""
         launches, ran = self.run_simulated(path, cases)
         found = self.ended(ran)
-        found.launches = launches
+        sizes = [answer.get("local", 0) for answer in found.answers]
+        found.launches = [launch | {"local": size} for launch, size in zip(launches, sizes + [0] * len(launches))]
         return found
 
     def run_simulated(self, path, cases, guards=True):
@@ -152,14 +150,17 @@ class Judge:
 
     def found(self, path, text, case, launch, report):
         """What the simulator says of a launch, in words."""
-        faults = (outside(case, launch) if launch else []) + self.reported(report, text)
+        faults = outside(case, launch) if launch else []
+        if not faults and (stray := INVALID.search(report)):
+            words = stray_in_words(report[stray.start():], {path.name: text})[1]  # without the element: there are guard bands
+            faults.append(words or f"an item {stray[1]}s outside of an array")
+        if "divergence" in report:
+            faults.append("some items reach a barrier, and others do not")
         if "data race" in report:
             faults.append(f"a race: {self.race(path, text, case)}")
+        elif launch and not faults:
+            faults += unwritten(launch, text)
         return faults
-
-    def reported(self, report, text):
-        """What the simulator says beside races."""
-        return [words for found, words in REPORTS.items() if found in report]
 
     def race(self, path, text, case):
         """A race in words. Without guard bands, because elements are counted from the beginning of an allocation."""

@@ -2,9 +2,13 @@
 
 import re
 import textwrap
+from collections import Counter
+from math import prod
+
+from occupancy import LIMITS, USUAL_DEVICE, WARP, blocks_by, capability_of
 
 ELEMENT, SECTOR, BUFFER = 4, 8, 48  # bytes; elements; the bits of an address above these number the arrays
-PAST, MOST_LOCAL = 6, 64  # elements past the end that are shown; elements of an array in local memory
+BANKS, PAST, MOST_LOCAL = 32, 6, 64  # of local memory; elements past the end that are shown; elements of an array in local memory
 HEAD = 18  # columns before the first element
 DOES = {"load": "read by", "store": "written by", "atomic": "changed by"}
 
@@ -13,11 +17,11 @@ def touched(launch, text=""):
     """{(array, kind of access): {element: the items that touched it}}"""
     found = {}
     arrays = {one["at"] >> BUFFER: (one["name"], one["at"]) for one in launch["arrays"] if one["space"] == "global"}
-    local = re.search(r"\b(?:local|__shared__)\s+int\s+(\w+)\s*\[", text)
+    local = local_array(text) or "local"
     for step in launch["steps"]:
         for lane, address in step["lanes"]:
             name, at = arrays.get(address >> BUFFER, ("", 0)) if step["space"] != "local" else (
-                local[1] if local else "local", address >> BUFFER << BUFFER)
+                local, address >> BUFFER << BUFFER)
             if not name:  # none of the kernel's arrays: a text that it prints
                 continue
             cells = found.setdefault((name, step["kind"]), {})
@@ -36,18 +40,46 @@ def outside(case, launch):
     return found
 
 
-def picture(case, launch, text, columns):
-    """One row for each array and kind of access: the cell of an element has the items that touched it. @param columns that fit"""
+def unwritten(launch, text):
+    """The first element of local memory that is read though no item writes it. Asynchronous copies are not noted as writes."""
+    local = [one for one in launch["steps"] if one["space"] == "local" and "async" not in text]
+    written = {address + k for one in local if one["kind"] != "load" for _, address in one["lanes"] for k in range(one["bytes"])}
+    for one in local:
+        for lane, address in one["lanes"]:
+            if address not in written:
+                name, i = local_array(text), (address % (1 << BUFFER)) // ELEMENT
+                return [f"item {32 * one['warp'] + lane} reads at line {one['line']} {f'{name}[{i}]' if name else 'local memory'}, which no "
+                        "item has written"]
+    return []
+
+
+def local_array(text):
+    """The name of the array that a kernel has in local memory, if it is a single one with a single index."""
+    found = re.findall(r"\b(?:local|__shared__)\s+int\s+([^;]*);", text)
+    only = re.fullmatch(r"(\w+)\s*\[[^][]*\]", found[0].strip()) if len(found) == 1 else None
+    return only[1] if only else ""
+
+
+def picture(needs, case, launch, text, columns):
+    """What shows the idea of a puzzle. Of most: one row for each array and kind of access, in which the cell of an element has the
+    items that touched it.
+
+    @param needs as in puzzles.toml
+    @param columns that fit
+    """
     found = touched(launch, text)
     if not found:
         return ["no item touched an element"]
-    if case.items == [32] and "n" not in case.arguments:  # puzzle 8
-        return sectors(launch, columns)
+    other = {"whole sectors": sectors, "no bank conflict": banks, "few requests": readers, "all groups": places,
+             "much under way": requests}.get(needs)
+    if other:
+        return other(case, launch, columns)
     first = " (the first group)" if case.items != case.group else ""
     lines = textwrap.wrap(f"{case.words}: which one touched which element{first}", columns - 2)
     for name in dict.fromkeys(name for name, _ in found):
         lines += rows(case, name, {kind: cells for (array, kind), cells in found.items() if array == name}, columns)
-    return lines
+    many = next((label for cells in found.values() for items in cells.values() if (label := who(items, case.group)).endswith("x")), "")
+    return lines + [f"    {many}: {many[:-1]} items"] * bool(many)
 
 
 def rows(case, name, kinds, columns):
@@ -68,16 +100,16 @@ def rows(case, name, kinds, columns):
 
 
 def who(items, group):
-    """Item 3; items 0-7; with two dimensions x,y."""
+    """Item 3; items 0-7; with two dimensions x,y; 9x: nine items."""
     found = sorted(items)
     if len(group) > 1:
-        return f"{found[0] % group[0]},{found[0] // group[0]}" if len(found) == 1 else f"{len(found)} items"
+        return f"{found[0] % group[0]},{found[0] // group[0]}" if len(found) == 1 else f"{len(found)}x"
     if len(found) > 2 and found[-1] - found[0] == len(found) - 1:
         return f"{found[0]}-{found[-1]}"
-    return ",".join(map(str, found)) if len(found) < 4 else f"{len(found)} items"
+    return ",".join(map(str, found)) if len(found) < 4 else f"{len(found)}x"
 
 
-def sectors(launch, columns):
+def sectors(case, launch, columns):
     """The elements that the first read of a warp touches, in blocks of a sector."""
     step = next((one for one in launch["steps"] if one["kind"] == "load" and one["space"] == "global"), None)
     if not step:
@@ -88,3 +120,54 @@ def sectors(launch, columns):
     many = next(n for n in (8, 4, 2, 1) if n == 1 or n * (SECTOR + 1) < columns)
     return ["the elements (#) that 32 items read at the same time:",
             *("  " + " ".join(blocks[i:i + many]) for i in range(0, len(blocks), many)), "  each block is a sector", f"  {sum('#' in one for one in blocks)} sectors"]
+
+
+def banks(case, launch, columns):
+    """The banks of the access to local memory that takes most passes."""
+    words = lambda one: {(address + k) // ELEMENT for _, address in one["lanes"] for k in range(0, one["bytes"], ELEMENT)}
+    by_bank = lambda one: Counter(word % BANKS for word in words(one))
+    local = [one for one in launch["steps"] if one["space"] == "local"]
+    if not local:
+        return ["no item touched local memory"]
+    worst = by_bank(max(local, key=lambda one: max(by_bank(one).values())))
+    lines = textwrap.wrap("how many numbers of each bank of local memory the 32 items touch at the same time:", columns - 2)
+    for first in (0, BANKS // 2):
+        part = range(first, first + BANKS // 2)
+        lines += ["  bank   " + "".join(f"{bank:>3}" for bank in part), "         " + "".join(f"{worst[bank] or '.':>3}" for bank in part)]
+    return [*lines, f"  {max(worst.values())} pass{'es' * (max(worst.values()) > 1)}"]
+
+
+def readers(case, launch, columns):
+    """How many items of the first group read each number of two matrices."""
+    found, width = touched(launch), case.arguments["width"]
+    row = lambda name, y: "".join(str(min(9, len(found.get((name, "load"), {}).get(y * width + x, ()))) or ".") for x in range(width))
+    return [*textwrap.wrap("how many items of the first group read each number of a and b:", columns - 2),
+            *(f"  {'a' if y == 0 else ' '}  {row('a', y)}   {'b' if y == 0 else ' '}  {row('b', y)}" for y in range(width))]
+
+
+def places(case, launch, columns):
+    """How many groups a multiprocessor holds at a time."""
+    device = LIMITS[capability_of(USUAL_DEVICE)]
+    fit = blocks_by(device, 0, prod(case.group), launch["local"])
+    held, warps = min(fit.values()), prod(case.group) // WARP
+    return [*textwrap.wrap(f"a multiprocessor of an {USUAL_DEVICE.upper()} has {device.blocks} places for groups; taken (#):", columns - 2),
+            "  " + "#" * held + "." * (device.blocks - held), f"  {held} groups: {held * warps} of {device.warps} warps",
+            f"  local memory of a group: {launch['local']:,} bytes"]
+
+
+def requests(case, launch, columns):
+    """What the first warp asks for, one request after the other."""
+    asks = [f"{one['kind']} {one['bytes'] * len(one['lanes'])}" for one in launch["steps"] if one["space"] == "global" and one["warp"] == 0]
+    return [*textwrap.wrap("the requests of the 32 items, in their order, with their bytes:", columns - 2),
+            *textwrap.wrap(", ".join(asks), columns - 2, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
+            f"  {under_way(launch)} bytes under way"]
+
+
+def under_way(launch):
+    """The most bytes that the first warp asks for before it writes, which it cannot do before they have come."""
+    most = asked = 0
+    for one in launch["steps"]:
+        if one["warp"] == 0 and (one["space"] == "global" or one["kind"] != "load"):
+            asked = asked + one["bytes"] * len(one["lanes"]) if one["kind"] == "load" else 0
+            most = max(most, asked)
+    return most

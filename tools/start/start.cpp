@@ -31,7 +31,9 @@ json run(const std::string& source, const json& one) {
     start::launch_begins();
     queue.enqueueNDRangeKernel(kernel, cl::NullRange, range(one["items"]), range(one["group"]));
     queue.finish();
-    return start::after(buffers);
+    json result = start::after(buffers);
+    result["local"] = kernel.getWorkGroupInfo<CL_KERNEL_LOCAL_MEM_SIZE>(gpulab::opencl().device());
+    return result;
 }
 
 } // namespace

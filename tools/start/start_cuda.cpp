@@ -39,7 +39,11 @@ json run(const json& one) {
     start::launch_begins();
     CUDA_CHECK(cudaLaunchKernel(puzzle_kernel(), grid, block, places.data(), 0, nullptr));
     CUDA_CHECK(cudaDeviceSynchronize());
-    return start::after(buffers);
+    cudaFuncAttributes attributes{};
+    CUDA_CHECK(cudaFuncGetAttributes(&attributes, puzzle_kernel()));
+    json result = start::after(buffers);
+    result["local"] = attributes.sharedSizeBytes;
+    return result;
 }
 
 } // namespace
