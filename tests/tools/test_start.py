@@ -16,8 +16,8 @@ import pytest
 from conftest import ROOT, environment_with, refused, run
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
-PUZZLES = sorted((ROOT / "tools/start/puzzles").glob("*.cl"))
-IN_CUDA = sorted((ROOT / "tools/start/puzzles").glob("*.cu"))
+PUZZLES, IN_CUDA = (sorted((ROOT / "tools/start/puzzles").glob(pattern), key=lambda path: int(path.name.partition("_")[0]))
+                    for pattern in ("*.cl", "*.cu"))
 IDEA = "The idea:"
 
 
@@ -60,27 +60,44 @@ def answer(folder, *numbers):
         shutil.copy(PUZZLES[number - 1], folder)
 
 
+NEW_STUBS = [  # of puzzles 9 to 16, in the words of OpenCL
+    ["b[0] is 11, and should be 1604"], ["a race: ", "writes x[1] at line 10 while ", "reads it at line 10"],
+    ["1056 passes where 64 would do", "32 passes"], ["64 requests where 16 would do", "a 44444444 b 4444...."],
+    ["room for 6 groups, and places for 32", "######.......................... 6 groups: 12 of 64 warps"],
+    ["a warp has 128 bytes under way where it could have 512", "load 128, store 128, load 128"],
+    ["a race: ", "writes x[1] at line 10 while ", "of the same group reads it at line 10"],
+    ["item 8 reads x[24] at line 9, which no item has written", "largest[ ] 0 written by 0"]]
+NEW_PICTURES = ["6x: 6 items", "1 pass", "a 11111111 b 1111.... ", "# 32 groups: 64 of 64 warps", "load 512, store 512",
+                "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7 read by 0 0,1 1,2", "largest[ ] 0 written by 0"]
+
+
+def in_cuda(words):
+    for word, of_cuda in (("local memory", "shared memory"), ("item", "thread"), ("group", "block")):
+        words = words.replace(word, of_cuda)
+    return words
+
+
 @pytest.mark.parametrize("number, says", enumerate([
     ["b[0] has not been written (8 of 8", "no item touched an element"], ["item 10 writes b[10], but b has 10 elements", "past the end of b"],
     ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
     ["a race: work-item", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7 read by 7 6 5 4 3 2 1 0"],
     ["a race: work-item 0 of group 0 writes count[0]", "written by 0-7"], ["sum[0] is 11, and should be 424"],
-    ["128 sectors are moved where 32 would do", "16 sectors"]], 1))
+    ["128 sectors are moved where 32 would do", "16 sectors"], *NEW_STUBS], 1))
 def test_a_puzzle_that_nobody_has_touched_is_unsolved_and_what_it_does_is_shown(scratch, counted, number, says):
     done = start(scratch, str(number))
-    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 8)") and IDEA not in done.words, done
+    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 16)") and IDEA not in done.words, done
     assert f"unsolved {PUZZLES[number - 1].name}" in done.words and not [one for one in says if one not in done.words], done.words
 
 
 @pytest.mark.parametrize("number, picture", enumerate([
     "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7", "b[ ] 0 1 2 3 4 5 6 7 8 9 written by 0 1 2 3 4 5 6 7 8 9 The",
     "b[ ] 6 7 8 9 10 11 written by 0,1 1,1 2,1 3,1 4,1 5,1", "written by 0 1 2 3 0 1 2 3 0 1", "read by 7 6 5 4 3 2 1 0",
-    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors"], 1))
+    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors", "5x: 5 items", *NEW_PICTURES], 1))
 def test_the_answer_of_each_puzzle_is_right_and_then_its_idea_is_told(scratch, counted, number, picture):
     answer(scratch, number)
     done = start(scratch, str(number))
     assert done.returncode == 0 and f"right {PUZZLES[number - 1].name}" in done.words and IDEA in done.words, done
-    assert f"Solved: {number} (of 8)" in done.words and picture in done.words, done.words
+    assert f"Solved: {number} (of 16)" in done.words and picture in done.words, done.words
 
 
 MISTAKES = [
@@ -88,7 +105,7 @@ MISTAKES = [
     (1, "    b[i] = 2 * a[i];", "    for (int k = 0; k < 8; ++k) b[k] = 2 * a[k];", "a race: work-item 0 of group 0 writes b[0]"),
     (1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: "),
     (1, "b[i] = 2 * a[i];", "b[i - 3] = 2 * a[i];", "item 0 writes b[-3], but b has 8 elements"),
-    (1, "b[i] = 2 * a[i];", "b[i + 1000000000] = 2 * a[i];", "an item writes outside of an array"),
+    (1, "b[i] = 2 * a[i];", "b[i + 1000000000] = 2 * a[i];", "item 0 writes b[1000000000], but b has 8 elements"),
     (2, "i < n", "i <= n", "item 10 writes b[10], but b has 10 elements"),
     (2, "if (i < n) b[i] = 2 * a[i]", "int v = 2 * a[i]; if (i < n) b[i] = v", "item 10 reads a[10]"),
     (2, "i < n", "i < 10", "b[10] has not been written (7 of 17"),
@@ -98,7 +115,7 @@ MISTAKES = [
     (4, "get_global_size(0)", "get_local_size(0)", "of group 1 writes"),
     (4, "i += get_global_size(0)", "i += 0", "Does each loop end?"),
     (5, "    barrier(CLK_LOCAL_MEM_FENCE);\n", "", "a race: work-item"),
-    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of an array"),
+    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of x at line 11"),
     (6, "atomic_inc(count)", "barrier(CLK_GLOBAL_MEM_FENCE); count[0] += 1", "a race: work-item"),
     (6, "atomic_inc(count)", "if (get_global_id(0) == 0) count[0] = 8", "count[0] is 8, and should be 24"),
     (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n", "", "a race: work-item"),
@@ -141,7 +158,7 @@ OTHER_IDEAS = [  # in OpenCL; BARRIER, INDEX, MANY and ATOMIC are those of the l
      "256 sectors are moved where 32 would do"),
 ]
 IN_OPENCL = {"BARRIER": "barrier(CLK_LOCAL_MEM_FENCE);", "INDEX": "get_global_id(0)", "MANY": "get_global_size(0)",
-             "ATOMIC": "atomic_inc(count)"}
+             "ATOMIC": "atomic_inc(count)", "ARRAY": "local int", "ADD(": "atomic_add("}
 
 
 def spelled(text, language):
@@ -174,6 +191,99 @@ def test_an_unusual_answer_with_the_idea_is_right(scratch, counted, number, old,
     assert done.returncode == 0 and f"right {PUZZLES[number - 1].name}" in done.words, done.stdout
 
 
+TILES = "s[me_y][me_x] = a[y * width + k + me_x]; t[me_y][me_x] = b[(k + me_y) * width + x]; "
+PRODUCTS = "for (int j = 0; j < 4; ++j) sum += s[me_y][j] * t[j][me_x]; "
+PIECE = "a[first + 64 * p + me]; BARRIER b[first + 64 * p + me] ="
+LARGEST = "for (int d = 16; d > 0; d /= 2) { BARRIER if (me < d) x[me] = max(x[me], x[me + d]); }"
+OTHER = "right, but not by this idea"
+WHOLE_ANSWERS = [  # what stands in place of the answer to a puzzle from 9 on; in which language, or both; the verdict, and its words
+    (9, "cl", "right", "", "for (int d = 16; d > 0; d /= 2) { x[me] = sum; BARRIER sum += x[(me + d) % 32]; BARRIER }"),
+    (9, "cl", "right", "", "x[me] = sum; for (int d = 16; d > 0; d /= 2) { BARRIER if (me < d) x[me] += x[me + d]; } BARRIER sum = x[0];"),
+    (9, "cl", "wrong", "a race: work-item", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; }"),
+    (9, "cl", "wrong", "outside of x at line", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me + d]; BARRIER }"),
+    (9, "cl", "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; BARRIER }"),
+    (9, "cl", OTHER, "item 0 alone reads 32 numbers from local memory", "x[me] = sum; BARRIER sum = 0; for (int k = 0; k < 32; ++k) sum += x[k];"),
+    (9, "cl", OTHER, "at an atomic operation", "if (me == 0) x[0] = 0; BARRIER ADD(&x[0], sum); BARRIER sum = x[0];"),
+    (9, "cu", "right", "", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d); sum = __shfl_sync(0xffffffff, sum, 0);"),
+    (9, "cu", "right", "", "sum = __reduce_add_sync(0xffffffff, sum);"),
+    (9, "cu", "wrong", "b[1] is", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d);"),
+    (9, "cu", "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);"),
+    (9, "cu", OTHER, "through shared memory", "__shared__ int x[32]; const int me = threadIdx.x; for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER "
+     "sum += x[me ^ d]; BARRIER }"),
+    (9, "cu", OTHER, "through global memory", "for (int d = 1; d < 32; d *= 2) { b[i] = sum; BARRIER sum += b[i ^ d]; BARRIER }"),
+    (9, "cu", OTHER, "thread 0 alone reads 32 numbers of a", "sum = 0; for (int k = 0; k < 32; ++k) sum += a[blockIdx.x * 32 + k];"),
+    (10, "", "right", "", "for (int d = 1; d < 32; d *= 2) { BARRIER if ((me / d) % 2) x[me] += x[me / d * d - 1]; }"),
+    (10, "", "right", "", "const int own = x[me]; for (int d = 1; d < 32; d *= 2) { BARRIER if (me % (2 * d) == 2 * d - 1) x[me] += x[me - d]; } "
+     "BARRIER if (me == 31) x[31] = 0; for (int d = 16; d > 0; d /= 2) { BARRIER if (me % (2 * d) == 2 * d - 1) { int left = x[me - d]; "
+     "x[me - d] = x[me]; x[me] += left; } } BARRIER x[me] += own;"),
+    (10, "cu", "right", "", "int mine = x[me]; for (int d = 1; d < 32; d *= 2) { const int before = __shfl_up_sync(0xffffffff, mine, d); "
+     "if (me >= d) mine += before; } x[me] = mine;"),
+    (10, "", "wrong", "a race: ", "for (int d = 1; d < 32; d *= 2) { BARRIER if (me >= d) x[me] += x[me - d]; }"),
+    (10, "", "wrong", "outside of x at line 11", "for (int d = 1; d < 32; d *= 2) { BARRIER const int before = x[me - d]; BARRIER "
+     "if (me >= d) x[me] += before; }"),
+    (10, "", OTHER, "numbers from local memory", "BARRIER if (me == 0) for (int k = 1; k < 32; ++k) x[k] += x[k - 1]; BARRIER"),
+    (10, "", OTHER, "item 31 alone reads", "BARRIER int sum = 0; for (int k = 0; k <= me; ++k) sum += x[k]; BARRIER x[me] = sum;"),
+    (10, "", OTHER, "item 31 alone reads 32 numbers of a", "int sum = 0; for (int k = 0; k <= me; ++k) sum += a[i - k]; x[me] = sum;"),
+    (11, "", "right", "", "ARRAY x[32 * 35]; const int row = 35;"),
+    (11, "", "wrong", "outside of x at line", "ARRAY x[32 * 32]; const int row = 33;"),
+    (11, "", "wrong", "a race: ", "ARRAY x[32 * 32]; const int row = 31;"),
+    (11, "cl", OTHER, "96 passes where 64 would do", "ARRAY x[32 * 34]; const int row = 34;"),
+    (12, "", "right", "", f"BARRIER {TILES}BARRIER {PRODUCTS}"),
+    (12, "", "right", "", f"{TILES.replace('t[me_y][me_x]', 't[me_x][me_y]')}BARRIER {PRODUCTS.replace('t[j][me_x]', 't[me_x][j]')}BARRIER"),
+    (12, "", "wrong", "a race: ", f"{TILES}{PRODUCTS}BARRIER"),
+    (12, "", "wrong", "a race: ", f"{TILES}BARRIER {PRODUCTS}"),
+    (12, "", "wrong", "which no item has written", f"if (me_y < 3) {TILES}BARRIER {PRODUCTS}BARRIER"),
+    (12, "", OTHER, "40 requests where 16 would do", f"{TILES}BARRIER {PRODUCTS.replace('t[j][me_x]', 'b[(k + j) * width + x]')}BARRIER".replace(
+        "t[me_y][me_x] = b[(k + me_y) * width + x]; ", "")),
+    (13, "", "right", "", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; BARRIER }}"),
+    (13, "", "right", "", f"ARRAY x[16 * 64]; for (int p = 0; p < pieces; ++p) {{ x[p % 16 * 64 + me] = {PIECE} x[p % 16 * 64 + 63 - me]; }}"),
+    (13, "", "wrong", "a race: ", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; }}"),
+    (13, "", "wrong", "outside of x at line", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[64 * p + me] = {PIECE} x[64 * p + 63 - me]; BARRIER }}"),
+    (13, "", OTHER, "room for 25 groups, and places for 32",
+     f"ARRAY x[32 * 64]; for (int p = 0; p < pieces; ++p) {{ x[p % 32 * 64 + me] = {PIECE} x[p % 32 * 64 + 63 - me]; }}"),
+    (13, "", OTHER, "no item writes to local memory", "for (int p = 0; p < pieces; ++p) b[first + 64 * p + me] = a[first + 64 * p + 63 - me];"),
+    (14, "", "right", "", "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[32 * k + me]; for (int k = 3; k >= 0; --k) b[32 * k + me] = v[k] + v[k];"),
+    (14, "cl", "right", "", "const int2 p = vload2(me, a), q = vload2(32 + me, a); vstore2(p + p, me, b); vstore2(q + q, 32 + me, b);"),
+    (14, "", "wrong", "item 31 reads a[128], but a has 128 elements",
+     "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[32 * k + me + 1]; for (int k = 0; k < 4; ++k) b[32 * k + me] = 2 * v[k];"),
+    (14, "", "wrong", "does not compile", "const int4 v = a[me]; b[me] = 2 * v;"),
+    (14, "", OTHER, "256 bytes under way where it could have 512", "for (int k = 0; k < 4; k += 2) { const int p = a[32 * k + me], "
+     "q = a[32 * k + 32 + me]; b[32 * k + me] = 2 * p; b[32 * k + 32 + me] = 2 * q; }"),
+    (14, "", OTHER, "sectors are moved where 32 would do",
+     "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[4 * me + k]; for (int k = 0; k < 4; ++k) b[4 * me + k] = 2 * v[k];"),
+    (15, "", "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { x[me] = mine; BARRIER if (me < 7) mine += x[me + 1]; BARRIER } b[i] = mine;"),
+    (15, "cu", "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { const int right = __shfl_down_sync(0xff, mine, 1); "
+     "if (me < 7) mine += right; } x[me] = mine; b[i] = mine;"),
+    (15, "", "wrong", "a race: ", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) x[me] += x[me + 1]; BARRIER } b[i] = x[me];"),
+    (15, "", "wrong", "some items reach a barrier", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) { "
+     "const int right = x[me + 1]; BARRIER x[me] += right; } } b[i] = x[me];"),
+    (15, "", OTHER, "item 0 alone reads", "x[me] = a[i]; BARRIER if (me == 0) for (int round = 0; round < 3; ++round) "
+     "for (int k = 0; k < 7; ++k) x[k] += x[k + 1]; BARRIER b[i] = x[me];"),
+    (16, "", "right", "", "if (me < n) x[me] = a[me]; " + LARGEST.replace("me < d)", "me < d && me + d < n)")),
+    (16, "", "right", "", f"x[me] = a[me < n ? me : n - 1]; {LARGEST}"),
+    (16, "", "wrong", "item 8 reads x[24] at line", "if (me < n) x[me] = a[me]; for (int d = 16; d > 0; d /= 2) { BARRIER "
+     "if (me < d && x[me + d] > x[me]) x[me] = x[me + d]; }"),
+    (16, "", "wrong", "item 24 reads a[24], but a has 24 elements", f"x[me] = me <= n ? a[me] : 0; {LARGEST}"),
+    (16, "", "wrong", "largest[0] is 5000", f"x[me] = me < n ? a[me] : 5000; {LARGEST}"),
+    (16, "", OTHER, "alone reads", "x[me] = me < n ? a[me] : 0; BARRIER if (me == 0) for (int k = 1; k < n; ++k) x[0] = max(x[0], x[k]);"),
+]
+
+
+def whole_answer(folder, puzzles, number, language, body):
+    """Puts another answer between the marks of a puzzle."""
+    text = puzzles[number - 1].read_text()
+    body = spelled(body, language).replace("; ", ";\n")
+    (folder / puzzles[number - 1].name).write_text(re.sub(r"(?s)(// EXERCISE [^\n]*\n).*?( *// END)", lambda marks: f"{marks[1]}{body}\n{marks[2]}", text))
+
+
+@pytest.mark.parametrize("number, state, says, body", [(n, *rest) for n, language, *rest in WHOLE_ANSWERS if language != "cu"])
+def test_answers_to_the_later_puzzles(scratch, counted, number, state, says, body):
+    whole_answer(scratch, PUZZLES, number, IN_OPENCL, body)
+    done = start(scratch, str(number))
+    assert f"{state} {PUZZLES[number - 1].name}" in done.words and says in done.words, done.words
+    assert (done.returncode == 0, IDEA in done.words) == (state == "right", state == "right"), done
+
+
 def test_what_a_kernel_prints_is_shown_and_cut_after_40_lines(scratch, counted):
     change(scratch, 1, "    b[i] = ", '    printf("{%d, %s}\\n", 100 + i, "of text");\n    b[i] = ')
     done = start(scratch, "1")
@@ -194,7 +304,7 @@ def test_the_launch_that_failed_is_drawn(scratch, counted, number, old, new, say
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_everything_fits_into_a_narrow_terminal(scratch, counted, columns):
-    for number in range(1, 9):
+    for number in range(1, 17):
         shown = start(scratch, str(number), COLUMNS=str(columns)).stdout.splitlines()
         assert not [line for line in shown if len(line) > columns], shown
 
@@ -202,7 +312,7 @@ def test_everything_fits_into_a_narrow_terminal(scratch, counted, columns):
 def test_an_index_far_outside_of_local_memory_does_not_make_the_picture_long(scratch, counted):
     change(scratch, 5, "x[7 - me];\n    // END", "x[1000000007 - me];\n    // END")
     done = start(scratch, "5")
-    assert "an item reads outside of an array" in done.words and len(done.stdout) < 10000, len(done.stdout)
+    assert "an item reads outside of x at line 11" in done.words and len(done.stdout) < 10000, len(done.stdout)
 
 
 def test_a_file_with_a_byte_order_mark_is_right_and_a_word_of_cuda_is_translated(scratch, counted):
@@ -224,7 +334,7 @@ def program(scratch, text):
 def test_verdict_and_picture_are_of_one_text_though_the_file_is_saved_meanwhile(scratch):
     answer(scratch, 1)
     build = program(scratch, f'echo "kernel void puzzle() {{}}" >{scratch}/{PUZZLES[0].name}\nexec {BUILD}/bin/start "$@"\n')
-    assert start(scratch, build=build, CXX="false").words.startswith("Solved: 1 (of 8)")
+    assert start(scratch, build=build, CXX="false").words.startswith("Solved: 1 (of 16)")
 
 
 def test_a_verdict_by_the_clock_is_tried_again_and_not_kept_and_a_slow_machine_does_no_harm(scratch, monkeypatch):
@@ -247,16 +357,16 @@ def test_a_verdict_by_the_clock_is_tried_again_and_not_kept_and_a_slow_machine_d
 
 def test_what_is_solved_is_seen_in_the_files_and_a_deleted_one_begins_again(scratch):
     answer(scratch, 1, 2, 4)
-    assert start(scratch).words.startswith("Solved: 1 2 4 (of 8) Puzzle 3 of 8")
+    assert start(scratch).words.startswith("Solved: 1 2 4 (of 16) Puzzle 3 of 16")
     change(scratch, 2, "i < n", "i <= n")
-    assert start(scratch).words.startswith("Solved: 1 4 (of 8) Puzzle 2 of 8")
+    assert start(scratch).words.startswith("Solved: 1 4 (of 16) Puzzle 2 of 16")
     (scratch / PUZZLES[0].name).unlink()
-    assert start(scratch).words.startswith("Solved: 4 (of 8) Puzzle 1 of 8")
+    assert start(scratch).words.startswith("Solved: 4 (of 16) Puzzle 1 of 16")
     text = (scratch / PUZZLES[0].name).read_text()
     assert "// TODO" in text and "2 * a[i]" not in text and "//|" not in text
-    answer(scratch, *range(1, 9))
+    answer(scratch, *range(1, 17))
     done = start(scratch)
-    assert done.returncode == 0 and "All eight puzzles are solved." in done.words, done
+    assert done.returncode == 0 and "All sixteen puzzles are solved." in done.words, done
 
 
 def without_oclgrind(scratch):
@@ -277,9 +387,9 @@ def test_without_oclgrind_pictures_are_left_out_in_one_line_and_the_rest_works(s
     done = start(files, "2", PATH=path)
     assert done.returncode == 1 and "16 items: an item writes outside of b" in done.words and "touched" not in done.words, done
     assert done.stderr.count("\n") == 1 and "no pictures and no counts" in done.stderr and "A race is found only" in done.stderr
-    answer(files, *range(1, 9))
+    answer(files, *range(1, 17))
     done = start(files, PATH=path)
-    assert done.returncode == 0 and "Solved: 1 2 3 4 5 6 7 8 (of 8)" in done.words, done
+    assert done.returncode == 0 and f"Solved: {' '.join(map(str, range(1, 17)))} (of 16)" in done.words, done
 
 
 def test_without_the_plugin_oclgrind_still_finds_the_race(scratch):
@@ -292,9 +402,9 @@ def test_without_the_plugin_oclgrind_still_finds_the_race(scratch):
     assert "touched" not in done.words and done.stderr.splitlines()[-1].startswith("lab: no pictures and no counts"), done
 
 
-@pytest.mark.parametrize("words", [["0"], ["9"], ["x"], [""], ["1", "2"]])
+@pytest.mark.parametrize("words", [["0"], ["17"], ["x"], [""], ["1", "2"]])
 def test_what_is_no_puzzle_is_refused_in_one_line(words):
-    refused(run(ROOT / "lab", "start", *words), "from 1 to 8")
+    refused(run(ROOT / "lab", "start", *words), "from 1 to 16")
 
 
 def test_a_puzzle_is_judged_without_stdin(scratch):
@@ -341,7 +451,7 @@ def test_in_a_session_each_save_is_checked_hints_fold_out_and_the_next_puzzle_fo
     session = Terminal(scratch)
     session.wait_for("q: quit")
     for line, words in (("h\n", "Hint 1 of 2: get_global_id(0)"), ("hint\n", "Hint 2 of 2"), ("h\n", "no more hints"),
-                        ("help!\n", "'help!' is not known"), ("n\n", "Puzzle 2 of 8"), ("b\n", "Puzzle 1 of 8")):
+                        ("help!\n", "'help!' is not known"), ("n\n", "Puzzle 2 of 16"), ("b\n", "Puzzle 1 of 16")):
         session.type(line)
         session.wait_for(words)
     session.wait_for("q: quit")
@@ -350,21 +460,21 @@ def test_in_a_session_each_save_is_checked_hints_fold_out_and_the_next_puzzle_fo
     answer(scratch, 1)
     session.wait_for("right  1_one_item.cl")
     session.wait_for(IDEA)
-    session.wait_for("Puzzle 2 of 8")
+    session.wait_for("Puzzle 2 of 16")
     session.wait_for("q: quit")
     session.type("q\n")
     session.wait_for("To go on: ./lab start")
     assert session.ended() == 0
-    assert start(scratch).words.startswith("Solved: 1 (of 8) Puzzle 2 of 8")
+    assert start(scratch).words.startswith("Solved: 1 (of 16) Puzzle 2 of 16")
 
 
 def test_a_session_ends_when_the_last_puzzle_is_solved(scratch):
-    answer(scratch, *range(1, 8))
+    answer(scratch, *range(1, 16))
     session = Terminal(scratch)
-    session.wait_for("Puzzle 8 of 8")
+    session.wait_for("Puzzle 16 of 16")
     session.wait_for("q: quit")
-    answer(scratch, 8)
-    session.wait_for("All eight puzzles are solved.")
+    answer(scratch, 16)
+    session.wait_for("All sixteen puzzles are solved.")
     assert session.ended() == 0
 
 
@@ -380,8 +490,8 @@ def test_ctrl_c_and_ctrl_d_end_a_session_and_leave_the_terminal_as_it_was(scratc
 # In CUDA
 
 
-def test_in_cuda_the_same_eight_puzzles_are_set():
-    assert [one.name[:2] for one in IN_CUDA] == [one.name[:2] for one in PUZZLES] and len(PUZZLES) == 8
+def test_in_cuda_the_same_sixteen_puzzles_are_set():
+    assert [one.name[:2] for one in IN_CUDA] == [one.name[:2] for one in PUZZLES] and len(PUZZLES) == 16
 
 
 @pytest.mark.parametrize("number, says", enumerate([
@@ -389,23 +499,24 @@ def test_in_cuda_the_same_eight_puzzles_are_set():
     ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
     ["a race: thread 7 of block 0 writes x[7] while thread 0 of the same block reads it", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3"],
     ["a race: thread 0 of block 0 writes count[0] while thread 1 of the same block reads it", "written by 0-7"],
-    ["sum[0] is 11, and should be 424"], ["128 sectors are moved where 32 would do", "16 sectors"]], 1))
+    ["sum[0] is 11, and should be 424"], ["128 sectors are moved where 32 would do", "16 sectors"],
+    *[[in_cuda(words).replace("1056", "288") for words in says] for says in NEW_STUBS]], 1))
 def test_in_cuda_a_puzzle_that_nobody_has_touched_is_unsolved(scratch, number, says):
     done = start(scratch, "--cuda", str(number))
-    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 8)") and IDEA not in done.words, done
+    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 16)") and IDEA not in done.words, done
     assert f"unsolved {IN_CUDA[number - 1].name}" in done.words and not [one for one in says if one not in done.words], done.words
 
 
 @pytest.mark.parametrize("number, picture", enumerate([
     "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7", "b[ ] 0 1 2 3 4 5 6 7 8 9 written by 0 1 2 3 4 5 6 7 8 9",
     "b[ ] 6 7 8 9 10 11 written by 0,1 1,1 2,1 3,1 4,1 5,1", "written by 0 1 2 3 0 1 2 3 0 1", "read by 7 6 5 4 3 2 1 0",
-    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors"], 1))
+    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors", "32 threads: which one touched", *map(in_cuda, NEW_PICTURES)], 1))
 def test_in_cuda_the_answer_of_each_puzzle_is_right(scratch, number, picture):
     shutil.copy(IN_CUDA[number - 1], scratch)
     done = start(scratch, "--cuda", str(number))
     assert picture in done.words and "past the end" not in done.words, done.words
     assert done.returncode == 0 and f"right {IN_CUDA[number - 1].name}" in done.words and IDEA in done.words, done
-    assert f"Solved: {number} (of 8)" in done.words and not done.stderr, done
+    assert f"Solved: {number} (of 16)" in done.words and not done.stderr, done
 
 
 BARRIER = "        __syncthreads(); // the step before is complete\n"
@@ -423,7 +534,7 @@ MISTAKES_IN_CUDA = [
     (4, "gridDim.x * blockDim.x)", "blockDim.x)", "of block 1 writes"),
     (4, "i += gridDim.x * blockDim.x", "i += 0", "Does each loop end?"),
     (5, "    __syncthreads();\n", "", "a race: thread"),
-    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "thread 0 reads x[8], but x has 8 elements"),
+    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "a thread reads outside of x at line 11"),
     (6, "atomicAdd(count, 1)", "__syncthreads(); count[0] += 1", "a race: thread"),
     (6, "atomicAdd(count, 1)", "if (blockIdx.x * blockDim.x + threadIdx.x == 0) count[0] = 8", "count[0] is 8, and should be 24"),
     (7, BARRIER, "", "a race: thread"),
@@ -446,7 +557,8 @@ def test_in_cuda_a_typical_mistake_is_wrong_and_named(scratch, number, old, new,
     assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
 
 
-CUDA = {"BARRIER": "__syncthreads();", "INDEX": "first", "MANY": "gridDim.x * blockDim.x", "ATOMIC": "atomicAdd(count, 1)"}
+CUDA = {"BARRIER": "__syncthreads();", "INDEX": "first", "MANY": "gridDim.x * blockDim.x", "ATOMIC": "atomicAdd(count, 1)",
+        "ARRAY": "__shared__ int", "ADD(": "atomicAdd("}
 
 
 @pytest.mark.parametrize("number, old, new, says", OTHER_IDEAS)
@@ -455,9 +567,15 @@ def test_in_cuda_right_values_without_the_idea_are_told_from_right(scratch, numb
     change(scratch, number, spelled(old, language), spelled(new, language), IN_CUDA)
     done = start(scratch, "--cuda", str(number))
     assert done.returncode == 1 and f"right, but not by this idea {IN_CUDA[number - 1].name}" in done.words, done.stdout
-    for word, of_cuda in (("local memory", "shared memory"), ("item", "thread"), ("group", "block")):
-        says = says.replace(word, of_cuda)
-    assert re.sub(r"\d+ sectors", "", says) in re.sub(r"\d+ sectors", "", done.words) and IDEA not in done.words, done.words
+    assert re.sub(r"\d+ sectors", "", in_cuda(says)) in re.sub(r"\d+ sectors", "", done.words) and IDEA not in done.words, done.words
+
+
+@pytest.mark.parametrize("number, state, says, body", [(n, *rest) for n, language, *rest in WHOLE_ANSWERS if language != "cl"])
+def test_in_cuda_answers_to_the_later_puzzles(scratch, number, state, says, body):
+    whole_answer(scratch, IN_CUDA, number, CUDA, body)
+    done = start(scratch, "--cuda", str(number))
+    assert f"{state} {IN_CUDA[number - 1].name}" in done.words and in_cuda(says) in done.words, done.words
+    assert (done.returncode == 0, IDEA in done.words) == (state == "right", state == "right"), done
 
 
 @pytest.mark.parametrize("old, new", [
@@ -471,4 +589,4 @@ def test_in_cuda_a_kernel_may_print_and_use_pointers(scratch, old, new):
 
 @pytest.mark.parametrize("words", [["--cuda", "0"], ["--cuda", "1", "2"], ["--cuda", "--cuda"], ["--opencl"]])
 def test_in_cuda_what_is_no_puzzle_is_refused_in_one_line(words):
-    refused(run(ROOT / "lab", "start", *words), "from 1 to 8")
+    refused(run(ROOT / "lab", "start", *words), "from 1 to 16")

@@ -91,7 +91,7 @@ class CudaJudge(Judge):
         name = local_array(text) if found[2] == "shared" else names[0] if names else ""
         where = "of the same group" if one.group == other.group else f"of group {races.number(other.group)}"
         return (f"item {races.number(one.item)} of group {races.number(one.group)} writes "
-                f"{f'{name}[{byte // ELEMENT}]' if name else 'an element'} at line {one.line} while item {races.number(other.item)} {where} "
+                f"{f'{name}[{byte // ELEMENT}]' if name else f'an element of {found[2]} memory'} at line {one.line} while item {races.number(other.item)} {where} "
                 f"{other.does} it at line {other.line}: no barrier stands between")
 
 

@@ -1,5 +1,6 @@
 """Whether a kernel whose values are right follows the idea of its puzzle: what the items of the first launch touched decides."""
 
+from collections import Counter
 from functools import partial
 from math import prod
 
@@ -79,22 +80,23 @@ def whole_sectors(case, launch, group, steps, cells, who):
 
 
 def few_reads(case, launch, group, steps, cells, who, most):
-    """Each item reads its own element of a, and no more than `most` numbers of all in local memory."""
-    for i, items in sorted(cells.get(("a", "load"), {}).items()):
-        if others := items - {i}:
-            return f"the values are right, but item {min(others)} reads a[{i}], which item {i} should read"
+    """Each item reads one element of a, and no more than `most` numbers in local memory."""
+    own = Counter(item for items in cells.get(("a", "load"), {}).values() for item in items)
+    if own and max(own.values()) > 1:
+        item, many = own.most_common(1)[0]
+        return f"the values are right, but item {item} alone reads {many} numbers of a"
     if any(kind == "atomic" for _, kind in cells) or who("atomic"):
         return "the values are right, but at an atomic operation the items wait for each other"
     if any(name != "a" and kind == "load" for name, kind in cells):
         return "the values are right, but numbers go from item to item through global memory"
     if steps and not most:
         return "the values are right, but numbers go from item to item through local memory"
-    reads = dict.fromkeys(group, 0)
+    reads = Counter()
     for one in steps:
         for lane, _ in one["lanes"] if one["kind"] == "load" else ():
             reads[32 * one["warp"] + lane] += one["bytes"] // 4
-    item = max(reads, key=reads.get)
-    return f"the values are right, but item {item} alone reads {reads[item]} numbers from local memory" if reads[item] > most else ""
+    item, many = reads.most_common(1)[0] if reads else (0, 0)
+    return f"the values are right, but item {item} alone reads {many} numbers from local memory" if many > most else ""
 
 
 def no_bank_conflict(case, launch, *found):

@@ -1,6 +1,7 @@
 """Judges one puzzle: runs its kernel on the OpenCL device, and in Oclgrind where that is installed. In CUDA: cuda_judge.py."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -12,11 +13,11 @@ import run
 from cases import CASES, numbered
 from command import Refusal
 from ideas import lacking
-from picture import outside, picture, unwritten
+from picture import local_array, outside, picture, unwritten
 from plugin import plugin
 
 from grading.exercises import is_unsolved
-from grading.races import INVALID, in_words, stray_in_words
+from grading.races import in_words
 from grading.words import ENDLESS, in_opencl, lines_of
 
 # Of processor time, however busy the machine is: what compiling and a small launch need a part of, and many large launches.
@@ -26,6 +27,7 @@ PATIENCE = 20  # times these by the clock: it ends what waits for something, and
 LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
+STRAY = re.compile(r"(?:Invalid )?([Rr]ead|[Ww]rite)s? (?:of size )?\d+ (?:bytes of|at) (\w+) memory [^\n]*\n(?:\t.*\n)*?\tAt line (\d+) ")
 RIGHT, OTHER_IDEA, NO_VERDICT = "right", "right, but not by this idea", "no verdict"
 
 
@@ -151,12 +153,12 @@ class Judge:
     def found(self, path, text, case, launch, report):
         """What the simulator says of a launch, in words."""
         faults = outside(case, launch) if launch else []
-        if not faults and (stray := INVALID.search(report)):
-            words = stray_in_words(report[stray.start():], {path.name: text})[1]  # without the element: there are guard bands
-            faults.append(words or f"an item {stray[1]}s outside of an array")
+        if not faults and (stray := STRAY.search(report)):
+            name = local_array(text) or "its array in local memory" if stray[2] in ("local", "shared") else "an array"
+            faults.append(f"an item {stray[1].lower()}s outside of {name} at line {stray[3]}")
         if "divergence" in report:
             faults.append("some items reach a barrier, and others do not")
-        if "data race" in report:
+        elif "data race" in report:
             faults.append(f"a race: {self.race(path, text, case)}")
         elif launch and not faults:
             faults += unwritten(launch, text)

@@ -48,8 +48,8 @@ def unwritten(launch, text):
         for lane, address in one["lanes"]:
             if address not in written:
                 name, i = local_array(text), (address % (1 << BUFFER)) // ELEMENT
-                return [f"item {32 * one['warp'] + lane} reads at line {one['line']} {f'{name}[{i}]' if name else 'local memory'}, which no "
-                        "item has written"]
+                element = f"{name}[{i}]" if name else "an element of local memory"
+                return [f"item {32 * one['warp'] + lane} reads {element} at line {one['line']}, which no item has written"]
     return []
 
 
