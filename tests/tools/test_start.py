@@ -497,8 +497,8 @@ def test_in_cuda_the_same_sixteen_puzzles_are_set():
 @pytest.mark.parametrize("number, says", enumerate([
     ["b[0] has not been written (8 of 8", "no thread touched an element"], ["thread 10 writes b[10], but b has 10 elements", "past the end of b"],
     ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
-    ["a race: thread 7 of block 0 writes x[7] while thread 0 of the same block reads it", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3"],
-    ["a race: thread 0 of block 0 writes count[0] while thread 1 of the same block reads it", "written by 0-7"],
+    ["a race: thread 7 of block 0 writes x[7] at line 7 while thread 0 of the same block reads it at line 8", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3"],
+    ["a race: thread 0 of block 0 writes count[0] at line 4 while thread 1 of the same block reads it at line 4", "written by 0-7"],
     ["sum[0] is 11, and should be 424"], ["128 sectors are moved where 32 would do", "16 sectors"],
     *[[in_cuda(words).replace("1056", "288") for words in says] for says in NEW_STUBS]], 1))
 def test_in_cuda_a_puzzle_that_nobody_has_touched_is_unsolved(scratch, number, says):

@@ -15,7 +15,7 @@ from grading.words import ENDLESS
 
 HERE = Path(__file__).resolve().parent
 INSTRUCTIONS = 100_000  # that a warp may run: a small case needs fewer than a thousand
-NEAR = 8192  # bytes from the beginning of an array
+NEAR = 4096  # bytes outside of an array
 
 
 class CudaJudge(Judge):
@@ -99,12 +99,12 @@ def as_of_oclgrind(case, launch):
     """A launch with addresses as Oclgrind numbers them, and with the names that the arrays have in the kernel."""
     names = [name for name, one in case.arguments.items() if isinstance(one, list)]
     begins = [one["at"] for one in launch["arrays"]]
+    far = lambda k, address: max(begins[k] - address, address - begins[k] - ELEMENT * len(case.arguments[names[k]]))
     numbered = lambda k: (k + 1 << BUFFER) + (1 << BUFFER - 1)  # an index may be negative
 
     def moved(address):
         """The array whose elements are nearest is the one that is meant."""
-        far = lambda k: max(begins[k] - address, address - begins[k] - ELEMENT * len(case.arguments[names[k]]))
-        k = min(range(len(begins)), key=far)
+        k = min(range(len(begins)), key=lambda k: far(k, address))
         return numbered(k) + address - begins[k]
 
     def of_step(step):
@@ -112,7 +112,7 @@ def as_of_oclgrind(case, launch):
             return step | {"space": "local"}
         # What is further away is none of the kernel's arrays: a text that it prints.
         return step | {"lanes": [[lane, moved(address)] for lane, address in step["lanes"]
-                                 if min(abs(address - begin) for begin in begins) < NEAR]}
+                                 if min(far(k, address) for k in range(len(begins))) < NEAR]}
 
     return launch | {"arrays": [{"name": name, "space": "global", "at": numbered(k), "number": launch["arrays"][k]["number"]}
                                 for k, name in enumerate(names)],
