@@ -1,4 +1,4 @@
-// A group of 32 items: b[i] becomes a[0] + a[1] + ... + a[i], each time from the beginning of the group, in five steps.
+// A group of 32 items, five steps: b[i] becomes a[0] + a[1] + ... + a[i], from the beginning of the group.
 kernel void puzzle(global const int* a, global int* b) {
     local int x[32];
     const int i = get_global_id(0);

@@ -1,4 +1,4 @@
-// A block of 32 threads: b[i] becomes a[0] + a[1] + ... + a[i], each time from the beginning of the block, in five steps.
+// A block of 32 threads, five steps: b[i] becomes a[0] + a[1] + ... + a[i], from the beginning of the block.
 __global__ void puzzle(const int* a, int* b) {
     __shared__ int x[32];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

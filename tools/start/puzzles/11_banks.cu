@@ -1,5 +1,5 @@
-// A block of 32 threads and a matrix a of 32 rows with 32 numbers: thread me adds up row me. The matrix goes through shared
-// memory, so that the reads of a are coalesced.
+// A block of 32 threads and a matrix a of 32 rows with 32 numbers: thread me adds up row me. The matrix goes through
+// shared memory, so that the reads of a are coalesced.
 __global__ void puzzle(const int* a, int* sums) {
     // EXERCISE banks
     //| __shared__ int x[32 * 32];

@@ -1,5 +1,5 @@
-// The product of two matrices, c = a b, each with width rows of width numbers, in groups of 4 x 4 items. Each item computes one
-// number of c.
+// The product of two matrices, c = a b, each with width rows of width numbers, in groups of 4 x 4 items. Each item
+// computes one number of c.
 kernel void puzzle(global const int* a, global const int* b, global int* c, int width) {
     local int s[4][4], t[4][4]; // a tile of a, and one of b
     const int x = get_global_id(0), me_x = get_local_id(0);

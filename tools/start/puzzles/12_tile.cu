@@ -1,5 +1,5 @@
-// The product of two matrices, c = a b, each with width rows of width numbers, in blocks of 4 x 4 threads. Each thread computes
-// one number of c.
+// The product of two matrices, c = a b, each with width rows of width numbers, in blocks of 4 x 4 threads. Each thread
+// computes one number of c.
 __global__ void puzzle(const int* a, const int* b, int* c, int width) {
     __shared__ int s[4][4], t[4][4]; // a tile of a, and one of b
     const int x = blockIdx.x * blockDim.x + threadIdx.x, me_x = threadIdx.x;

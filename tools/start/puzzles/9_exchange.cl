@@ -1,4 +1,5 @@
-// A group of 32 items has 32 numbers. After five steps, in which all items take part, each writes the sum of all 32 into b.
+// A group of 32 items has 32 numbers. After five steps, in which all items take part, each writes the sum of all 32
+// into b.
 kernel void puzzle(global const int* a, global int* b) {
     local int x[32];
     const int i = get_global_id(0);

@@ -1,5 +1,5 @@
-// A block of 32 threads, a warp, has 32 numbers. After five steps, in which all take part, each thread writes the sum of all 32
-// into b. The threads read each other's registers: there is no shared memory.
+// A block of 32 threads, a warp, has 32 numbers. After five steps, in which all take part, each thread writes the sum
+// of all 32 into b. The threads read each other's registers: there is no shared memory.
 __global__ void puzzle(const int* a, int* b) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     int sum = a[i];
