@@ -89,10 +89,10 @@ class CudaJudge(Judge):
         number, byte = divmod(int(found[3], 16), 1 << BUFFER)
         names = [array["name"] for one in launches for array in one["arrays"] if array["number"] == number]
         name = local_array(text) if found[2] == "shared" else names[0] if names else ""
+        element = f"{name}[{byte // ELEMENT}]" if name else f"an element of {found[2]} memory"
         where = "of the same group" if one.group == other.group else f"of group {races.number(other.group)}"
-        return (f"item {races.number(one.item)} of group {races.number(one.group)} writes "
-                f"{f'{name}[{byte // ELEMENT}]' if name else f'an element of {found[2]} memory'} at line {one.line} while item {races.number(other.item)} {where} "
-                f"{other.does} it at line {other.line}: no barrier stands between")
+        return (f"item {races.number(one.item)} of group {races.number(one.group)} writes {element} at line {one.line} while item "
+                f"{races.number(other.item)} {where} {other.does} it at line {other.line}: no barrier stands between")
 
 
 def as_of_oclgrind(case, launch):

@@ -27,7 +27,7 @@ PATIENCE = 20  # times these by the clock: it ends what waits for something, and
 LIMITED = 'trap "" XFSZ; ulimit -f 32768; ulimit -S -t "$1"; printed=$2; shift 2; exec "$@" >"$printed"'
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
-STRAY = re.compile(r"(?:Invalid )?([Rr]ead|[Ww]rite)s? (?:of size )?\d+ (?:bytes of|at) (\w+) memory [^\n]*\n(?:\t.*\n)*?\tAt line (\d+) ")
+STRAY = re.compile(r"(?:Invalid )?([Rr]ead|[Ww]rite)s? (?:of size )?\d+ (?:bytes of|at) (\w+) memory .*\n(?:(?:\t.*\n)*?\tAt line (\d+) )?")
 RIGHT, OTHER_IDEA, NO_VERDICT = "right", "right, but not by this idea", "no verdict"
 
 
@@ -155,7 +155,7 @@ class Judge:
         faults = outside(case, launch) if launch else []
         if not faults and (stray := STRAY.search(report)):
             name = local_array(text) or "its array in local memory" if stray[2] in ("local", "shared") else "an array"
-            faults.append(f"an item {stray[1].lower()}s outside of {name} at line {stray[3]}")
+            faults.append(f"an item {stray[1].lower()}s outside of {name}{f' at line {stray[3]}' if stray[3] else ''}")
         if "divergence" in report:
             faults.append("some items reach a barrier, and others do not")
         elif "data race" in report:
