@@ -110,7 +110,8 @@ def test_lab_goes_on_in_POSIX_mode_and_without_stderr_and_names_TMPDIR_where_no_
 def test_a_full_stdout_is_an_error_and_what_a_terminal_cannot_show_is_none(scratch):
     machine = Machine(scratch)
     tool = ROOT / "tools"
-    for words in (f"{ROOT}/lab doctor", f"{ROOT}/lab list"):
+    for words in (f"{ROOT}/lab doctor", f"{ROOT}/lab list", f"{tool}/due {ROOT} . --list", f"{tool}/due {ROOT} . --count",
+                  *(f"{tool}/{name} --help" for name in ("plot", "tables", "concordance", "course"))):
         done = machine.run("sh", "-c", f"{words} >/dev/full")
         assert done.returncode != 0 and "No space left on device" in done.stderr and "Traceback" not in done.stderr, done
     for print_it in ("print(1)", "print(1, flush=True)"):
