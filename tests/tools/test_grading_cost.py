@@ -1,6 +1,7 @@
 """The check `cost`: kernels lose points by what they ask a GPU for, whatever they cost on this processor."""
 
 import dataclasses
+import json
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from grading_kept import Kept
 from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, exercise_of, files_of, handed_out, judge_of, results_of, told, with_tests
 
+from explain import report as report_of_counts
 from grading import cost, judge as judging, marks, report, student
 from grading.exercises import load
 from grading.fault import Fault
@@ -467,6 +469,50 @@ def test_formulas_have_numbers_names_signs_and_some_functions():
         with pytest.raises(ValueError) as refused:
             cost.value(formula, sizes)
         assert "\n" not in str(refused.value), formula
+
+
+def counts_of(*sites, **more):
+    """What a launch of two groups of 64 items writes. A site is kind, space, requests, lanes, sectors or passes, and more."""
+    zero = dict.fromkeys(report_of_counts.COUNTED, 0) | {"file": "k.cl", "width": 4, "excess": 0, "worst": []}
+    sites = [zero | {"line": line, "kind": kind, "space": space, "requests": requests, "lanes": lanes,
+                     "passes" if space == "local" else "splits" if kind == "branch" else "sectors": most} | dict(rest)
+             for line, (kind, space, requests, lanes, most, *rest) in enumerate(sites, 1)]
+    return json.dumps({"whole": True, "groups": 2, "warps": 4, "barriers": 6, "idle": 0, "items": [128, 1, 1], "executed": [70, 20, 600],
+                       "sites": sites} | more)
+
+
+EACH_KIND = counts_of(("load", "global", 10, 320, 40), ("store", "global", 5, 80, 20), ("atomic", "global", 1, 32, 3), ("branch", "", 9, 288, 2),
+                      ("load", "local", 4, 96, 12, ("joined", 2)), ("store", "shared", 2, 64, 0, ("passes", 3)))
+BY_HAND = {"global_requests": 16, "global_sectors": 63, "bytes_read": 43 * 32, "bytes_written": 23 * 32, "local_requests": 6,
+           "local_passes": 15, "passes": 15 / (4 * 2 + 2), "barriers": 6, "splits": 2, "instructions": 70,
+           "lanes": (320 + 80 + 32 + 96 + 64) / (32 * 22)}
+
+
+def test_each_count_is_that_by_hand_and_a_bound_holds_up_to_its_room_and_no_further():
+    assert BY_HAND.keys() == cost.COUNTS.keys()
+    one = cost.counted(EACH_KIND)
+    for name, by_hand in BY_HAND.items():
+        assert cost.amount(one, name) == by_hand, name
+        for cuda, room in ((False, 1), (True, 1 if name == "passes" else 1.05)):
+            at = by_hand * room if name == "lanes" else by_hand / room  # the strictest bound that holds
+            for much, kept in ((1.001, name != "lanes"), (0.999, name == "lanes")):
+                assert (cost.too_much(EACH_KIND, {name: str(at * much)}, {}, "k.cl", "", cuda) is None) == kept, (name, cuda, much)
+    assert cost.amount(cost.counted(EACH_KIND + "\n" + counts_of(instructions=7)), "instructions") == 77, "two launches, one in CUDA"
+    bounds = cost.bounds_of_rung(EACH_KIND)
+    assert bounds == {name: f"{4 * by_hand:.0f} + 8 * warps" for name, by_hand in BY_HAND.items() if name not in ("passes", "lanes")}
+
+
+def test_one_item_that_does_more_than_a_quarter_of_what_several_do_is_named():
+    for executed, items, share in (((70, 26, 100), 64, "26%"), ((70, 25, 100), 64, ""), ((70, 26, 100), 63, "")):
+        launch = counts_of(executed=executed, items=[items, 1, 1])
+        assert cost.one_item(cost.counted(launch)) == (f"; one work-item of a group does {share} of the work" if share else ""), executed
+
+
+def test_the_work_of_a_launch_is_itself_and_what_it_has_most_of_in_instructions_of_an_H100():
+    of_sectors, of_passes = (counts_of(("load", space, 1, 32, 10 ** 6), instructions=8) for space in ("global", "local"))
+    waiting, many = counts_of(instructions=800), counts_of(instructions=10 ** 6, warps=10 ** 6)
+    for launch, most in ((of_sectors, 5.3e6), (of_passes, 4e6), (waiting, 800 / 4 * 8 * 528), (many, 1e6)):
+        assert cost.work(launch) == 9e5 + most and cost.work(f"{launch}\n{many}") == 9e5 + most + 9e5 + 1e6, most
 
 
 @pytest.mark.parametrize("line, printed", [
