@@ -1,5 +1,6 @@
 """The check `cost`: kernels lose points by what they ask a GPU for, whatever they cost on this processor."""
 
+import ast
 import dataclasses
 import json
 import shutil
@@ -273,19 +274,32 @@ LOSERS = {
 NOT_ALL_RIGHT = {"tree by one item in vectors": "one group and its neighbours", "pcr by one item": "a zero pivot",
                  "pcr by each item for itself": "a zero pivot", "pcr from global memory by each item": "a zero pivot"}
 
+# In CUDA: a change of the rung.
+IN_CUDA = {
+    "row by one lane": ("spmv", "slice-per-row", ("= row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32",
+                                                  "= row_start[i]; lane == 0 && k < row_start[i + 1]; ++k"), ["by 1 of 32 lanes"]),
+    "cr by one thread": ("tridiagonal", "cr", ("for (unsigned i = (threadIdx.x + 1) * 2 * step - 1; i < n; i += blockDim.x * 2 * step) {",
+                                               "for (unsigned i = 2 * step - 1; threadIdx.x == 0 && i < n; i += 2 * step) {"), ["by 1 of 32 lanes"]),
+    "dot of cg by one thread": ("cg", "dot", ("const double all = block_sum(static_cast<double>(sum));", """__shared__ double sums[block_threads];
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    double all = 0;
+    for (unsigned other = 0; threadIdx.x == 0 && other < block_threads; ++other) all += sums[other];"""), ["by 1 of 32 lanes"]),
+}
+
+
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
     def graded(name):
-        _, exercise, codes, printed = LOSERS[name.removeprefix("cost opencl ")]
+        exercise, part, files, printed = submissions[name]
         wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
-        results = costs(judge, exercise, *codes, tests=lambda one: of_cost(one) or (
-            one.visible and one.check == "values" and one.name != wrong_in))
-        for one in results:
+        asked = with_tests(exercise, lambda one: of_cost(one) or (one.visible and one.check == "values" and one.name != wrong_in))
+        for one in judge.judge(asked, part, files, 0):
             if one.test != "what a GPU is asked for":
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
             assert (one.outcome, one.score) == (FAILED, 0), f"{name}: {told([one])}"
-            assert all(words in one.message for words in printed), f"{name}: {one.message}"
+            assert all(words in one.message for words in ast.literal_eval(printed)), f"{name}: {one.message}"
         return "rejected", "cost"
 
     with judge_of(lab) as judge:
@@ -293,6 +307,13 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
         for name, (_, exercise, codes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
             whole, part = exercise_of(ready(judge), exercise)
             submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(printed)
+        for name, (_, exercise, (old, new), printed) in [pair for pair in IN_CUDA.items() if pair[1][0] == lab]:
+            whole = exercise_of(judge, exercise)[0]
+            part = whole.parts["cuda"]
+            text = judge.lab.rung(part.files[0])
+            assert old in text, name
+            if judge.emulated and not judge.why_not(part):
+                submissions[f"cost cuda {name}"] = whole, part, {part.files[0]: text.replace(old, new).encode()}, repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
