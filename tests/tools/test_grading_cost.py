@@ -285,6 +285,11 @@ IN_CUDA = {
     __syncthreads();
     double all = 0;
     for (unsigned other = 0; threadIdx.x == 0 && other < block_threads; ++other) all += sums[other];"""), ["by 1 of 32 lanes"]),
+    "all of cg by one thread": ("cg", "dot", ("""+ threadIdx.x; i < n;
+         i += gridDim.x * std::size_t{blockDim.x})
+        sum += a[i] * b[i];""", """; threadIdx.x == 0 && i < n;
+         i += gridDim.x * std::size_t{blockDim.x})
+        for (std::size_t k = i; k < n && k < i + blockDim.x; ++k) sum += a[k] * b[k];"""), ["24% of the lanes work"]),
 }
 
 
