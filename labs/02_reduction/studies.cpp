@@ -7,6 +7,7 @@
 #include "gpulab/growth.hpp"
 #include "gpulab/metrics.hpp"
 #include "operations.hpp"
+#include "transfers.hpp"
 
 namespace reduction {
 
@@ -176,10 +177,10 @@ std::string text_of(const std::vector<TransferRow>& rows) {
     for (const TransferRow& row : rows) {
         const double flops = 2.0 * static_cast<double>(row.n);
         text += fmt::format("{:>8} {:>13.4f} {:>10.4f} {:>9.4f} {:>8.2f} {:>8.2f} {:>10.2f} {:>7.2f}\n", row.n,
-                            row.sequential_ms, row.kernel_ms, row.copies_ms,
+                            row.sequential_ms, row.kernel_ms, row.total_ms,
                             gpulab::speedup(row.sequential_ms, row.kernel_ms),
-                            gpulab::speedup(row.sequential_ms, row.copies_ms),
-                            gpulab::gflop_per_s(flops, row.sequential_ms), gpulab::gflop_per_s(flops, row.copies_ms));
+                            gpulab::speedup(row.sequential_ms, row.total_ms),
+                            gpulab::gflop_per_s(flops, row.sequential_ms), gpulab::gflop_per_s(flops, row.total_ms));
     }
     return text;
 }

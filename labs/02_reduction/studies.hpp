@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "dot.hpp"
 #include "gpulab/forward.hpp"
 #include "reduction.hpp"
 #include "series.hpp"
@@ -31,15 +30,10 @@ std::vector<gpulab::StudySummary> study_list();
 /// @throws UsageError for another type
 int run_study(const gpulab::Options& options, const std::string& type, std::size_t n);
 
-/// Study transfers: the dot product. Timed are the copies of both vectors to the device, the kernel, and the copy of
-/// the sums of its blocks back, and nothing else: (Book, exercise 2.2). @pre n is at least 1
-template <class T> DotRun<T> cuda_copies_and_dot;
-template <class T> DotRun<T> opencl_copies_and_dot; ///< as cuda_copies_and_dot
-
 /// A row of the study transfers.
 struct TransferRow {
     std::size_t n;
-    double sequential_ms, kernel_ms, copies_ms; ///< the last: copies and kernel
+    double sequential_ms, kernel_ms, total_ms; ///< the last: copies and kernel
 };
 
 /// The printed table of the study transfers: speed-ups and rates of the kernel alone, and with the transfers.

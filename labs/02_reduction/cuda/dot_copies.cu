@@ -5,7 +5,7 @@
 #include "block_sum.cuh"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "studies.hpp"
+#include "transfers.hpp"
 
 namespace reduction {
 

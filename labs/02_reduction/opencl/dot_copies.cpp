@@ -3,7 +3,7 @@
 
 #include "dot.cl.hpp"
 #include "launch.hpp"
-#include "studies.hpp"
+#include "transfers.hpp"
 
 namespace reduction {
 

@@ -18,6 +18,7 @@
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "studies.hpp"
+#include "transfers.hpp"
 
 using gpulab::Backend;
 using Json = nlohmann::json;
