@@ -638,6 +638,19 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
 }
 
 #if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("opencl_tuned has the largest groups that device and kernels allow", "[program]") {
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl)) {
+        gpulab::use(device);
+        const auto system = cg::testing::generated<float>("laplace2d:40", cg::testing::settings(0, 1));
+        cg::Output<float> out;
+        out.x.resize(system.problem.n());
+        gpulab::Stopwatch once;
+        gpulab::testing::in_turn(
+            [&] { gpulab::run_of(cg::variants<float>(), "opencl_tuned")(system.problem, out, once); });
+        CHECK(once.tiles().front().size == cg::group_sizes(system.problem).back());
+    }
+}
+
 TEST_CASE("table-4-4 tries the largest groups that a device allows, and says where the search begins",
           "[program][thorough]") {
     (void)gpulab::testing::devices_or_skip(gpulab::Backend::opencl);
