@@ -213,6 +213,10 @@ TEST_CASE("the dot product that the study transfers times is right on CUDA devic
     CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
           "");
 }
+TEST_CASE("the dot product that the study transfers times, under compute-sanitizer", "[.sanitizer]") {
+    CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
+          "");
+}
 #endif
 
 #if defined(GPULAB_WITH_OPENCL)

@@ -377,6 +377,12 @@ TEST_CASE("CR with the book's launch is right on CUDA devices", "[cuda]") {
         CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
     }
 }
+TEST_CASE("CR with the book's launch under compute-sanitizer", "[.sanitizer]") {
+    for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
+    }
+}
 #endif
 
 TEST_CASE("a study takes its type and its matrix from the user", "[program]") {
