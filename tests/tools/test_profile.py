@@ -28,7 +28,7 @@ class Course:
         self.outcome = {"devices": [{"id": "cuda:0", "name": "A GPU"}], "variants": [{"device": "cuda:0", "status": "passed"}]}
         self.printed = "==PROF== connected"
         self.program("bin/ncu", f'if [ "$1" = -i ]; then cat {folder}/answer.$4; exit; fi\necho "$*" >>{folder}/asked\n'
-                     f'cat {folder}/printed\nwhile [ "$1" != --json ]; do shift; done\ncp {folder}/outcome.json "$2"')
+                     f'cat {folder}/printed\nwhile [ "$1" != --json ]; do shift; done\ncp {folder}/outcome.json "$2" 2>/dev/null')
         self.program("build/bin/reduction", f"printf '{VARIANT}  cuda  a tree\\ncuda_cub  cuda  the library\\n'")
 
     def program(self, name, text):
@@ -119,7 +119,7 @@ def test_what_cannot_be_profiled_is_refused_in_a_line(course):
     refused(course.profile(variant="cuda_none"), "no CUDA variant 'cuda_none'", "cuda_cub")
     course.printed, course.outcome = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", None
     refused(course.profile(), "administrator", "./lab explain LAB --cuda")
-    course.printed = "error: --n takes a number"
+    course.printed = "error: --n takes a number\n==WARNING== No kernels were profiled."
     refused(course.profile("--n", "x"), "error: --n takes a number")
     course.outcome = {"devices": [], "variants": [{"device": "", "status": "failed", "reason": "3 values differ"}]}
     refused(course.profile(), "its result is failed: 3 values differ")

@@ -181,7 +181,8 @@ def profiled(build, lab, variant, options, sections=SECTIONS):
             raise Refusal("this system lets only root read the GPU's counters; its administrator can allow it to all (NVIDIA: "
                           "\"ERR_NVGPUCTRPERM\"). ./lab explain LAB --cuda counts without them")
         if not results.is_file():
-            raise Refusal(f"{variant}: no result: {' '.join(printed.strip().splitlines()[-1:])}")
+            lines = printed.strip().splitlines()
+            raise Refusal(f"{variant}: no result: {' '.join(([line for line in lines if not line.startswith('==')] or lines)[-1:])}")
         outcome = json.loads(results.read_text(encoding="utf-8"))
         if outcome["variants"][0]["status"] != "passed":
             raise Refusal(f"{variant}: its result is {outcome['variants'][0]['status']}: {outcome['variants'][0].get('reason') or ''}".rstrip(": "))
