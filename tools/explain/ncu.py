@@ -51,7 +51,7 @@ WAITED = re.compile(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.
 WAITS = {"long_scoreboard": ("data from global memory", "in-flight"), "short_scoreboard": ("data from shared memory", "bank"),
          "mio_throttle": ("room in the queue to shared memory", "bank"), "lg_throttle": ("room in the queue to global memory", "vectorized"),
          "barrier": ("other warps at a barrier", "barrier"), "membar": ("a memory fence", "barrier"),
-         "math_pipe_throttle": ("an arithmetic unit", "compute-bound"), "wait": ("the instruction before, a few cycles", "latency"),
+         "math_pipe_throttle": ("an arithmetic unit", "memory-bound"), "wait": ("the instruction before, a few cycles", "latency"),
          "no_instruction": ("instructions that are not in the cache yet", "unroll"), "imc_miss": ("constants and arguments", "cache"),
          "branch_resolving": ("the target of a branch", "divergence"), "drain": ("its last stores", "coalesced"),
          "dispatch_stall": ("the dispatcher", "latency"), "tex_throttle": ("the texture unit", "cache"),
@@ -256,7 +256,7 @@ def findings(one):
     elif memory >= 75:
         found.append((f"caches or shared memory are busy {memory:.0f}% of the time: ask for less, or keep it in registers", "register"))
     if units >= 75:
-        found.append((f"the arithmetic units are busy {units:.0f}% of the time: only fewer or cheaper instructions help now", "compute-bound"))
+        found.append((f"the arithmetic units are busy {units:.0f}% of the time: only fewer or cheaper instructions help now", "memory-bound"))
     blocks, multiprocessors = (max(number(one.get(name)) for one in launches) for name in ("launch__grid_size", "launch__sm_count"))
     if multiprocessors and blocks < multiprocessors:
         found.append((f"the largest launch has {blocks:.0f} blocks for {multiprocessors:.0f} multiprocessors: most of them idle", "grid"))
