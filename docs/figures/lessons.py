@@ -27,6 +27,19 @@ def key(f, x, y, entries, size=11):
         x += width
 
 
+def raised(number):
+    """A whole number as an exponent."""
+    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def powers_of_ten(f, x0, x1, place, powers):
+    """The level lines of a logarithmic axis from x0 to x1; place: where a value is."""
+    for power in powers:
+        y = place(10.0**power)
+        f.line(x0, y, x1, y, width=0.4)
+        f.text(x0 - 8, y + 4, "10" + raised(power), 11, "end")
+
+
 # ---- CPU and GPU -----------------------------------------------------------------------------------------------------------
 
 @figure("lesson-cpu-gpu", "What a core and a multiprocessor do while a load is on its way",
@@ -274,11 +287,9 @@ def rounding(f):
     lowest, highest, first, last = -9, -2, 8, 18
     px = lambda power: x0 + w * (power - first) / (last - first)
     py = lambda error: top + h * (highest - math.log10(max(error, 10.0**lowest))) / (highest - lowest)
-    for power in range(lowest, highest + 1):
-        f.line(x0, py(10.0**power), x0 + w, py(10.0**power), width=0.4)
-        f.text(x0 - 10, py(10.0**power) + 4, "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "end")
+    powers_of_ten(f, x0, x0 + w, py, range(lowest, highest + 1))
     for power in range(first, last + 1, 2):
-        f.text(px(power), top + h + 18, "2" + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "middle")
+        f.text(px(power), top + h + 18, "2" + raised(power), 11, "middle")
     f.text(x0 + w / 2, top + h + 36, "n", 12, "middle")
     a, u = numbers(2**last), 2.0**-24
     measured = {"blue": [], "green": [], "purple": []}
@@ -471,9 +482,7 @@ def descent(f):
     floor = -5
     px = lambda step: x0 + 10 + (w - 20) * step / 12
     py = lambda v: y0 - 100 * (math.log10(max(v, 10.0**floor)) - floor) / (2 - floor)
-    for power in (1, -1, -3, -5):
-        f.line(x0, py(10.0**power), x0 + w, py(10.0**power), width=0.4)
-        f.text(x0 - 6, py(10.0**power) + 4, "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "end")
+    powers_of_ten(f, x0, x0 + w, py, (1, -1, -3, -5))
     for points, colour in ((steep, "orange"), (conjugate, "blue")):
         shown = [(px(k), py(value(x) - lowest)) for k, x in enumerate(points)]
         curve(f, shown, colour)

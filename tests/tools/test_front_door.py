@@ -12,7 +12,7 @@ from conftest import LABS, ROOT, passed, refused, run
 from machine import Machine
 
 os.environ.pop("GPULAB_MISTAKES", None)  # of the run that this is a part of
-COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
+COMMANDS = "start run test explain profile list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
 
 
 def lab(*words, **options):
@@ -52,7 +52,7 @@ def test_help_names_every_command(words):
     assert not [command for command in COMMANDS if command not in text]
 
 
-@pytest.mark.parametrize("command", "start run test explain list setup docs doctor help".split())
+@pytest.mark.parametrize("command", "start run test explain profile list setup docs doctor help".split())
 def test_every_command_has_a_help(command):
     done = passed(ROOT / "lab", command, "--help")
     assert "usage: ./lab COMMAND" in done.stdout and done.stderr == ""
