@@ -142,14 +142,18 @@ def test_oclgrind_reports_each_broken_kernel_and_none_that_is_mended(scratch):
     assert run(scratch / "races", "lost_mended_twice").returncode == 2
 
 
-@pytest.mark.parametrize("name", ["races", "errors", "meet"])
+@pytest.mark.parametrize("name", ["races", "errors", "meet", "libraries"])
 def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name, scratch):
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     passed("nvcc", "-lineinfo", "-cudart", "shared", LESSONS / f"programs/{name}.cu", "-o", scratch / name)
+    emulator = [] if gpu() else ["env", "CUDA_EMULATOR_CHECK=fail", BUILD / "emulator/run"]
     if name == "meet":
-        emulator = [] if gpu() else [BUILD / "emulator/run"]
         assert passed(*emulator, scratch / name).stdout == "thread 0 has seen 7\n"
+    if name == "libraries":
+        page = re.search(r"(?m)^    raw .*\n(?:    .*\n)+", text_of(name))[0]
+        assert passed(*emulator, scratch / name).stdout == re.sub("(?m)^    ", "", page)
+        assert run(*emulator, scratch / name, "c++").returncode == 2
     if not gpu():
         return
     if name == "races":

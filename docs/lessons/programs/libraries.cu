@@ -1,5 +1,5 @@
-// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA C++ Core Libraries, CCCL):
-// the lesson "CUDA's own libraries". It needs CUDA 12.4 or newer.
+// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA C++ Core Libraries,
+// CCCL): the lesson "CUDA's own libraries". It needs CUDA 12.4 or newer.
 //
 //     nvcc -lineinfo libraries.cu -o libraries
 //     ./libraries                # all steps
@@ -95,27 +95,26 @@ __global__ void saxpy_of_spans(cuda::std::span<const float> a, cuda::std::span<c
     if (i < c.size()) c[i] = k * a[i] + b[i];
 }
 using Matrix = cuda::std::mdspan<const float, cuda::std::dextents<int, 2>>; // both sizes known at run time
-__global__ void sum_of_columns(Matrix c, cuda::std::span<float, 1> sum) {
+__global__ void sum_of_columns(Matrix c, float* sum) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= c.extent(1)) return;
     float mine = 0;
     for (int row = 0; row < c.extent(0); ++row) mine += c(row, column);
-    atomicAdd(&sum[0], mine);
+    atomicAdd(sum, mine);
 }
 float with_spans(const std::vector<float>& a, const std::vector<float>& b) {
     const thrust::device_vector<float> there_a(a.begin(), a.end()), there_b(b.begin(), b.end());
     thrust::device_vector<float> c(n), sum(1, 0.0f);
-    const auto span_of = [](auto& v) { return cuda::std::span(thrust::raw_pointer_cast(v.data()), v.size()); };
+    const auto span_of = [](auto& v) { return cuda::std::span(v.data().get(), v.size()); };
     saxpy_of_spans<<<blocks, threads>>>(span_of(there_a), span_of(there_b), span_of(c));
-    sum_of_columns<<<(columns + threads - 1) / threads, threads>>>(
-        Matrix(thrust::raw_pointer_cast(c.data()), rows, columns),
-        cuda::std::span<float, 1>(thrust::raw_pointer_cast(sum.data()), 1));
+    const Matrix matrix(c.data().get(), rows, columns); // the same numbers: a view copies nothing
+    sum_of_columns<<<(columns + threads - 1) / threads, threads>>>(matrix, sum.data().get());
     check(cudaGetLastError(), "launching");
     return sum[0]; // a copy of one number to the host, which waits
 }
 
-// 4. cub: what Thrust is made of. A block's sum is a call inside a kernel, so that c need not be stored at all. The sum of
-// the blocks' sums is a call from the host: the first one asks how much scratch memory it needs.
+// 4. cub: what Thrust is made of. A block's sum is a call inside a kernel, so that c need not be stored at all. The sum
+// of the blocks' sums is a call from the host: the first one asks how much scratch memory it needs.
 
 __device__ float sum_of_block(float mine) { // in thread 0
     using Reduce = cub::BlockReduce<float, threads>;
@@ -139,8 +138,8 @@ float with_cub(const std::vector<float>& a, const std::vector<float>& b) {
     return sum[0];
 }
 
-// 5. barrier: a block copies its tile to shared memory without passing it through registers, and does something else until
-// the tile is there. Each thread arrives when it has asked for its part; the copy arrives when it is complete.
+// 5. barrier: a block copies its tile to shared memory without passing it through registers, and does something else
+// until the tile is there. Each thread arrives when it has asked for its part; the copy arrives when it is complete.
 
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 __global__ void sum_of_tile(const float* a, const float* b, int count, float* sum) {

@@ -1,12 +1,12 @@
-// Who allocates, and who moves the data: one image, inverted on the GPU in eight ways that differ only in their memory. It needs
-// no other file of this project, and CUDA 12.4 or newer.
+// Who allocates, and who moves the data: one image, inverted on the GPU in eight ways that differ only in their memory.
+// It needs no other file of this project, and CUDA 12.4 or newer.
 //
 //     nvcc memory.cu -o memory
 //     ./memory            # as many bytes as the lab's image: 33177600
 //     ./memory 1000000    # or as many as you say, a multiple of 4
 //
-// A pass begins with data that the host has written, and ends when the host has read a word of each page of the result. Nothing
-// is cut into strips, so nothing overlaps.
+// A pass begins with data that the host has written, and ends when the host has read a word of each page of the result.
+// Nothing is cut into strips, so nothing overlaps.
 //
 // Exit codes: 0 all results are right, 1 one is wrong, 2 something failed.
 #include <algorithm>
@@ -107,9 +107,9 @@ void run(Image& image) {
     check(cudaFree(in), "cudaFree");
     check(cudaFree(out), "cudaFree");
 
-    // The same, and the pass allocates its memory on the device, too. cudaMalloc and cudaFree go to the driver each time. The
-    // other two are commands of the stream, and use a pool. Whenever the host waits, the pool gives back to the driver what is
-    // free beyond a threshold, which is 0 at first.
+    // The same, and the pass allocates its memory on the device, too. cudaMalloc and cudaFree go to the driver each
+    // time. The other two are commands of the stream, and use a pool. Whenever the host waits, the pool gives back to
+    // the driver what is free beyond a threshold, which is 0 at first.
     image.measure("malloc", pinned_in, pinned_out, [&] {
         check(cudaMalloc(&in, bytes), "cudaMalloc");
         check(cudaMalloc(&out, bytes), "cudaMalloc");
@@ -145,7 +145,8 @@ void run(Image& image) {
     int both_at_once = 0;
     check(cudaDeviceGetAttribute(&both_at_once, cudaDevAttrConcurrentManagedAccess, 0), "asking the device");
     if (both_at_once) {
-        // The pages go before they are touched. Those of `out` go up as well: the system cannot know that nobody reads them.
+        // The pages go before they are touched. Those of `out` go up as well: the system cannot know that nobody reads
+        // them.
         image.measure("managed-prefetch", in, out, [&] {
             check(prefetch(in, bytes, device, stream), "prefetching");
             check(prefetch(out, bytes, device, stream), "prefetching");
