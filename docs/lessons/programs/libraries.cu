@@ -31,7 +31,7 @@
 
 namespace cg = cooperative_groups;
 
-constexpr int rows = 601, columns = 499, n = rows * columns; // no multiple of a block
+constexpr int rows = 61, columns = 499, n = rows * columns; // no multiple of a block
 constexpr int threads = 256, blocks = (n + threads - 1) / threads;
 constexpr float k = 2;
 
