@@ -616,3 +616,26 @@ def merge_path(f):
     return y + 40
 
 
+
+
+# ---- CUDA's own libraries --------------------------------------------------------------------------------------------------
+
+@figure("lesson-libraries", "What CUDA's own libraries stand on",
+        "Four layers. At the top Thrust: containers and algorithms, called from the host. Below it CUB: sums, scans and sorts for a "
+        "device, a block or a warp. Below it libcu++: types for host and device. At the bottom the runtime. Beside each layer the "
+        "steps of the program that use it.")
+def libraries(f):
+    f.heading("Each layer uses those below it, and you may enter at any of them")
+    f.text(560, 62, "steps of the program", 11, quiet=True)
+    layers = (("Thrust", "purple", "called from the host", "device_vector, transform, reduce, sort", "2"),
+              ("CUB", "blue", "called from the host, or from all threads of a block or a warp", "DeviceReduce, BlockReduce, WarpReduce", "4"),
+              ("libcu++", "green", "types and functions for host and device", "span, mdspan, barrier, pipeline, atomic_ref", "3, 5, 6"),
+              ("runtime", "plain", "memory, launches, streams, events", "cudaMalloc, <<< >>>, cudaMemcpyAsync", "1"))
+    for k, (name, colour, words, names, steps) in enumerate(layers):
+        y = 74 + 58 * k
+        f.box(20, y, 520, 50, colour, radius=6)
+        f.text(32, y + 30, name, 13, bold=True)
+        f.text(120, y + 21, words, 12)
+        f.text(120, y + 39, names, 11, mono=True)
+        f.text(560, y + 30, steps, 12)
+    return 74 + 58 * len(layers) + 8
