@@ -35,6 +35,7 @@ struct Exact {
     int bits = 64;               ///< the significant bits of an element; whole numbers are always exact
     bool infinities = true;      ///< else a sum with an infinity is NaN
     bool denormal_inputs = true; ///< else only sums may be denormal
+    int least = 0;               ///< the smallest element is 2^least; 0: as in its type
 };
 
 /// One of -2 ... 2.
@@ -189,7 +190,7 @@ template <class T> std::string edges_fault(const AnyRun<T>& run, const Exact& ex
 
 /// Products that are whole multiples of the smallest denormal number: denormals in A, in B, and in neither.
 template <class T> std::string denormals_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
-    const int least = std::ilogb(std::numeric_limits<T>::denorm_min());
+    const int least = exact.least < 0 ? exact.least : std::ilogb(std::numeric_limits<T>::denorm_min());
     for (const int of_a : {least, 0, least / 2}) {
         if (!exact.denormal_inputs && of_a != least / 2) continue;
         const T a_unit = std::ldexp(T{1}, of_a), b_unit = std::ldexp(T{1}, least - of_a);
