@@ -176,8 +176,7 @@ template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
     if (v.name == "cuda_one_block") rung.max_elements = 1024;
     rung.input_error = input_error(v.name);
     if (const auto [relative, least] = rung.input_error; relative > 0)
-        rung.exact = {-std::ilogb(relative), v.name != "cuda_three_tf32", least > 0,
-                      least > 0 ? std::ilogb(2 * relative * least) : 0};
+        rung.exact = {-std::ilogb(relative), v.name != "cuda_three_tf32", least > 0, std::ilogb(2 * relative * least)};
     return rung;
 }
 

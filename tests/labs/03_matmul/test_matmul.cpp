@@ -354,9 +354,9 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
         };
         const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
         const auto eleven_bits = [](float x) { return matmul::testing::with_bits(x, 11); };
-        const auto of_half = [&](float x) { return std::trunc(eleven_bits(x) * 0x1p24F) * 0x1p-24F; };
-        check("cuda_tensor_fp16", of_half);
-        check("cuda_cublas_fp16", of_half);
+        const auto half = [](float x) { return matmul::testing::with_bits(x, 11, -24); };
+        check("cuda_tensor_fp16", half);
+        check("cuda_cublas_fp16", half);
         check("cuda_tensor_bf16", eight_bits);
         check("cuda_cublas_bf16", eight_bits);
         check("cuda_tensor_tf32", eleven_bits);
