@@ -6,12 +6,12 @@
 // - A fragment is a matrix of 16 x 16 elements in the registers of a warp. Which thread has which element is not
 //   specified. load_matrix_sync, mma_sync and store_matrix_sync know: all threads of a warp call them together.
 // - A and B are FP16 (half): 11 significant bits instead of 24. They are rounded beforehand; sums stay in float. FP16
-//   has few exponents: its largest number is 65504, and below 2^-14 its numbers are 2^-24 apart. The rung refuses
-//   larger elements.
+//   has few exponents: its largest number is 65504, and the rung refuses larger elements; below 2^-14 its numbers are
+//   2^-24 apart.
 // - A warp computes 32 x 64 elements of C, in 2 x 4 fragments. For 8 products it loads 2 fragments of A and 4 of B.
 // - Rows of the tiles are 16 bytes longer than they need be. So eight rows begin in different banks.
-// - Only whole fragments can be stored, but C ends anywhere. So a fragment goes to shared memory, and from there the
-//   elements inside C go on.
+// - Only whole fragments can be stored, but C ends anywhere. So a fragment is stored to shared memory, and those of its
+//   elements that lie inside C are copied from there.
 // Limit: waiting for each tile, because nothing is loaded during the products; loads of fragments.
 #include <cstddef>
 #include <cuda_fp16.h>
