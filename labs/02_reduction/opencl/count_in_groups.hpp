@@ -17,12 +17,13 @@ void count_in_groups(const char* source, const char* name, const HistogramProble
                      Stopwatch& watch) {
     const gpulab::ClBuffer<T> a(p.a);
     gpulab::ClBuffer<std::uint32_t> result(p.bins);
+    const Counts zeros(p.bins);
     cl::Kernel kernel = kernel_for<T>(source, name);
     gpulab::set_args(kernel, a.data(), cl_ulong{p.size()}, cl_uint{p.bins}, result.data());
     const std::size_t groups =
         std::min<std::size_t>(gpulab::grid_size(p.size(), local_size() * per_item), max_groups());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueFillBuffer(result.data(), cl_uint{0}, 0, result.bytes(), nullptr, events.add());
+        queue.enqueueWriteBuffer(result.data(), CL_FALSE, 0, result.bytes(), zeros.data(), nullptr, events.add());
         gpulab::enqueue(queue, kernel, groups * local_size(), local_size(), events.add());
     };
     watch.tile(groups * local_size());

@@ -11,12 +11,10 @@ kernel void histogram_copies(global const REAL* a, ulong n, uint bins, global ui
     const size_t me = get_local_id(0);
     local uint all[COPIES * (MAX_BINS + 1)];
     const uint pitch = bins | 1; // odd: the copies of a bin lie in different banks
-    for (size_t b = me; b < COPIES * pitch; b += get_local_size(0))
-        all[b] = 0;
+    for (size_t b = me; b < COPIES * pitch; b += get_local_size(0)) all[b] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     local uint* mine = all + me % COPIES * pitch;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))
-        atomic_inc(&mine[(uint)a[i]]);
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) atomic_inc(&mine[(uint)a[i]]);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (size_t b = me; b < bins; b += get_local_size(0)) {
         uint count = 0;

@@ -12,10 +12,11 @@ namespace reduction {
 template <class T> void opencl_histogram_global(const HistogramProblem<T>& p, Counts& counts, Stopwatch& watch) {
     const gpulab::ClBuffer<T> a(p.a);
     gpulab::ClBuffer<std::uint32_t> result(p.bins);
+    const Counts zeros(p.bins);
     cl::Kernel kernel = kernel_for<T>(histogram_global_cl, "histogram_global");
     gpulab::set_args(kernel, a.data(), cl_ulong{p.size()}, result.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueFillBuffer(result.data(), cl_uint{0}, 0, result.bytes(), nullptr, events.add());
+        queue.enqueueWriteBuffer(result.data(), CL_FALSE, 0, result.bytes(), zeros.data(), nullptr, events.add());
         gpulab::enqueue(queue, kernel, gpulab::global_size(p.size(), local_size()), local_size(), events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(result));

@@ -14,13 +14,10 @@ kernel void histogram_private(global const REAL* a, ulong n, uint bins, global u
     //| local uint mine[MAX_BINS];
     //| mine[me % MAX_BINS] = 0;
     local uint mine[MAX_BINS];
-    for (size_t b = me; b < bins; b += get_local_size(0))
-        mine[b] = 0;
+    for (size_t b = me; b < bins; b += get_local_size(0)) mine[b] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))
-        atomic_inc(&mine[(uint)a[i]]);
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) atomic_inc(&mine[(uint)a[i]]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t b = me; b < bins; b += get_local_size(0))
-        atomic_add(&counts[b], mine[b]);
+    for (size_t b = me; b < bins; b += get_local_size(0)) atomic_add(&counts[b], mine[b]);
     // END EXERCISE
 }
