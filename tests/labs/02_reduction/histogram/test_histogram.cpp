@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "checks.hpp"
+#include "../checks.hpp"
 #include "histogram.hpp"
 
 using gpulab::Backend;
