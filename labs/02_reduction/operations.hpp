@@ -9,6 +9,7 @@
 #include "dot.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
+#include "histogram.hpp"
 #include "scan.hpp"
 #include "series.hpp"
 
@@ -97,6 +98,25 @@ template <class T> struct ScanOf {
     }
     double host_bytes() const { return 3 * sizeof(T) * static_cast<double>(n); }
     static gpulab::Parameters figures(const Prefixes<T>&) { return {}; }
+};
+
+/// The histogram of n numbers.
+template <class T> struct HistogramOf {
+    using Element = T;
+    std::size_t n = 0;
+    unsigned bins = 256;
+    static constexpr const char *sequential = "cpu_histogram", *heading = nullptr;
+    static auto variants() { return histogram_variants<T>(); }
+    auto problem(std::uint64_t seed) const { return make_histogram_problem<T>(n, bins, seed); }
+    static auto expected(const HistogramProblem<T>& p) { return expected_histogram(p); }
+    Counts room() const { return Counts(bins); }
+    static double allowed(gpulab::Backend) { return 0; }
+    static auto judge(const HistogramProblem<T>&, const Counts& expected, const Counts& out, double allowed) {
+        return gpulab::compare(expected, out, allowed);
+    }
+    gpulab::Work work() const { return {.bytes = sizeof(T) * static_cast<double>(n)}; }
+    double host_bytes() const { return work().bytes; }
+    static gpulab::Parameters figures(const Counts&) { return {}; }
 };
 
 } // namespace reduction

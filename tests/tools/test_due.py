@@ -91,6 +91,16 @@ def test_an_edit_makes_due_what_depends_on_it_and_a_comment_nothing(tree, monkey
     assert changed(tree, name, old, new) == names
 
 
+def test_tests_in_the_folder_of_an_operation_judge_its_rungs_alone(tree, monkeypatch):
+    monkeypatch.setattr(due.Everything, "plant", planted_in(tree))
+    (tree / LAB / "rungs_more.inc").write_text('CUDA_RUNG(cuda_more, "of another operation")\n')
+    (tree / LAB / "cuda/more.cu").write_text("void cuda_more(int) {}\n")
+    (tree / "tests/labs/01_one/more").mkdir()
+    (tree / "tests/labs/01_one/more/test_more.cpp").write_text("int check_more();\n")
+    assert changed(tree, "tests/labs/01_one/more/test_more.cpp", "int", "long") == of("cuda_more")
+    assert of("cuda_a", "cuda_b", "cuda_more") <= changed(tree, "tests/labs/01_one/test_one.cpp", "int", "long")
+
+
 def planted_in(tree):
     """plant.py as the tree has it."""
     loader = importlib.machinery.SourceFileLoader("planted", str(ROOT / "tests/mistakes/plant.py"))

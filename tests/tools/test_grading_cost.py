@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -300,7 +301,7 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
         wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
         asked = with_tests(exercise, lambda one: of_cost(one) or (one.visible and one.check == "values" and one.name != wrong_in))
         for one in judge.judge(asked, part, files, 0):
-            if one.test != "what a GPU is asked for":
+            if not one.test.startswith("what a GPU is asked for"):
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
             assert (one.outcome, one.score) == (FAILED, 0), f"{name}: {told([one])}"
@@ -343,6 +344,81 @@ def test_another_honest_way_keeps_them():
     with judge_of("reduction") as judge:
         results = costs(ready(judge), "prefix-sum", *SCAN_IN_TREES, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
         assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+# Histograms between the marks of their exercise, in OpenCL and in CUDA: without all tests, or those that find the mistake.
+HISTOGRAM = {
+    "opencl": ("local uint mine[MAX_BINS];", "for (uint b = me; b < bins; b += get_local_size(0)) mine[b] = 0;", "barrier(CLK_LOCAL_MEM_FENCE);",
+               "for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) atomic_inc(&mine[(uint)a[i]]);",
+               "for (uint b = me; b < bins; b += get_local_size(0)) atomic_add(&counts[b], mine[b]);"),
+    "cuda": ("__shared__ unsigned mine[max_bins];", "for (unsigned b = me; b < bins; b += blockDim.x) mine[b] = 0;", "__syncthreads();",
+             "for (std::size_t i = blockIdx.x * blockDim.x + me; i < n; i += gridDim.x * blockDim.x) "
+             "atomicAdd(&mine[static_cast<unsigned>(a[i])], 1u);",
+             "for (unsigned b = me; b < bins; b += blockDim.x) atomicAdd(&counts[b], mine[b]);")}
+RUNS = """uint last = 0, run = 0; // of equal neighbours
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const uint bin = (uint)a[i];
+        if (bin != last) {
+            if (run) atomic_add(&mine[last], run);
+            run = 0, last = bin;
+        }
+        ++run;
+    }
+    if (run) atomic_add(&mine[last], run);"""
+RANGES = """const size_t each = (n + get_num_groups(0) - 1) / get_num_groups(0), first = get_group_id(0) * each;
+    for (size_t i = first + me; i < min(first + each, (size_t)n); i += get_local_size(0)) atomic_inc(&mine[(uint)floor(a[i])]);"""
+WARP_AT_ONCE = """const std::size_t grid = gridDim.x * std::size_t{blockDim.x};
+    for (std::size_t first = blockIdx.x * blockDim.x; first < n; first += grid) {
+        const unsigned bin = first + me < n ? static_cast<unsigned>(a[first + me]) : max_bins;
+        const unsigned same = __match_any_sync(0xffffffffu, bin);
+        if (bin < max_bins && (same & ((1u << me % 32) - 1)) == 0) atomicAdd(&mine[bin], static_cast<unsigned>(__popc(same)));
+    }"""
+GPU, RACES = "what a GPU is asked for", "no data race, small"
+
+
+def histograms(backend):
+    """By name: the code, and a visible test that it fails; None where it is right."""
+    room, zero, wait, count, add = whole = HISTOGRAM[backend]
+    copies = 16 if backend == "opencl" else 8  # for groups of at most 512 items, or 256 threads
+    both = {
+        "with a copy for each warp": ([
+            room.replace("mine", f"all[{copies}]"), f"for (int w = 0; w < {copies}; ++w) " + zero.replace("mine", "all[w]"), wait,
+            count.replace("mine", "all[me / 32]"), wait, f"for (int w = {copies - 1}; w >= 0; --w) " + add.replace("mine", "all[w]").replace(
+                "atomic", "if (w > 0) all[0][b] += all[w][b]; else atomic")],
+            None),
+        "without zeros": ([room, wait, count, wait, add], RACES),
+        "without a barrier before": ([room, zero, count, wait, add], RACES),
+        "without a barrier after": ([room, zero, wait, count, add], RACES),
+        "counted without atomics": ([room, zero, wait, re.sub(r"atomic\w+\(&(mine\[.*\])(, 1u)?\);", r"++\1;", count), wait, add], RACES),
+        "added without atomics": ([*whole[:3], count, wait, re.sub(r"atomic\w+\(&counts\[b\], mine\[b\]\)", "counts[b] += mine[b]", add)], RACES),
+        "in global memory": ([count.replace("mine[", "counts[")], GPU),
+        "added by one item": ([room, zero, wait, count, wait, "if (me == 0) " + re.sub(r"= me; (.*?); b \+= \S+\)", r"= 0; \1; ++b)", add)], GPU),
+    }
+    ways = {"by runs": RUNS, "by ranges": RANGES} if backend == "opencl" else {"by warps at once": WARP_AT_ONCE}
+    return both | {name: ([room, zero, wait, way, wait, add], None) for name, way in ways.items()}
+
+
+@pytest.mark.parametrize("backend", ["opencl", "cuda"])
+def test_histograms_of_all_kinds_are_right_and_the_usual_mistakes_are_found(backend):
+    with judge_of("reduction", kind="none") as judge:
+        exercise, _ = exercise_of(ready(judge), "histogram")
+        part = exercise.parts[backend]
+        if judge.why_not(part) or (backend == "cuda" and not judge.emulated):
+            pytest.skip(judge.why_not(part) or "a GPU")
+        tried = histograms(backend)
+        files = {name: {part.files[0]: solved(judge.lab.rung(part.files[0]), ["    " + "\n    ".join(code)]).encode()}
+                 for name, (code, _) in tried.items()}
+
+        def graded(name):
+            which = name.removeprefix(f"histogram {backend} ")
+            wrong_in = tried[which][1]
+            wanted = with_tests(exercise, lambda one: one.name == wrong_in if wrong_in else one.check != "speed")
+            results = judge.judge(wanted, part, files[which], 0)
+            assert {one.outcome for one in results} == {FAILED if wrong_in else PASSED}, f"{name}: {told(results)}"
+            return "rejected" if wrong_in else "passed", wrong_in or ""
+
+        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, files[name]) for name in tried})
+        assert len(kept.judged_by(graded)) == len(tried)
 
 
 @pytest.mark.parametrize("backend", ["opencl", "cuda"])

@@ -17,6 +17,7 @@
 #endif
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "histogram.hpp"
 #include "studies.hpp"
 #include "transfers.hpp"
 
@@ -33,7 +34,8 @@ const gpulab::testing::Program program("reduction", REDUCTION_PROGRAM);
 
 std::set<std::string> all_variants() {
     return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::dot_variants<float>(),
-                                     reduction::series_variants<float>(), reduction::scan_variants<float>());
+                                     reduction::series_variants<float>(), reduction::scan_variants<float>(),
+                                     reduction::histogram_variants<float>());
 }
 
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
@@ -46,6 +48,12 @@ template <class T> gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
         return reduction::testing::first_scan_fault<T>(v.run, v.backend, sizes(v));
     })};
     if constexpr (std::is_floating_point_v<T>) {
+        tables.push_back(known_wrong(reduction::histogram_variants<T>(), [=](const auto& v) -> std::string {
+            const auto p = reduction::make_histogram_problem<T>(n, 256, gpulab::testing::seed);
+            reduction::Counts counts(256);
+            return gpulab::testing::fault_of(
+                v.run, p, counts, [&] { return gpulab::compare(reduction::expected_histogram(p), counts, 0); });
+        }));
         tables.push_back(known_wrong(reduction::sum_variants<T>(), [=](const auto& v) {
             return reduction::testing::first_fault<T>(v.run, v.backend, sizes(v));
         }));
@@ -65,12 +73,14 @@ const gpulab::testing::ProgramCases contract([] {
         .readme = REDUCTION_README,
         .variants = all_variants(),
         .studies = reduction::study_list(),
-        .options = "--n --op --type --x",
+        .options = "--n --op --type --x --bins",
         .smallest = "--n 1000",
         .refusals = R"(
             --op product | --type half | --type int | --op dot --type int
             --n -1 | --n 1.5 | --n 2^70 | --n ''
             --op log --x -1 | --op log --x 2 | --op sum --x 0.5 | --op pi --x 0.5 | --study transfers --x 0.5
+            --bins 10 | --op histogram --bins 0 | --op histogram --bins 513 | --op histogram --n 2^32
+            --op histogram --type int
             --op dot --variant cpu_sequential | --study transfers --variant opencl_dot
             --study ladder --type int | --study ladder --op dot | --study transfers --op inclusive-scan
             --study growth --n 15 | --study table-1-1 --n 1000
@@ -85,6 +95,7 @@ const gpulab::testing::ProgramCases contract([] {
         .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
                    {"--op dot --n 1e8 --type double", 16e8, 16e8},
                    {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
+                   {"--op histogram --n 3e8", 4 * 3e8, 4 * 3e8},
                    {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-1-1" || name == "lost-update") return std::nullopt;
@@ -100,7 +111,8 @@ const gpulab::testing::ProgramCases contract([] {
 TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
     CHECK(all_variants().size() == reduction::sum_variants<float>().size() + reduction::dot_variants<float>().size() +
                                        reduction::series_variants<float>().size() +
-                                       reduction::scan_variants<float>().size());
+                                       reduction::scan_variants<float>().size() +
+                                       reduction::histogram_variants<float>().size());
     const auto same = [](const auto& a, const auto& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
@@ -110,13 +122,14 @@ TEST_CASE("a name names one variant, and the tables for float and double have th
     CHECK(same(reduction::series_variants<float>(), reduction::series_variants<double>()));
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<double>()));
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<int>()));
+    CHECK(same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>()));
 }
 
 TEST_CASE("every operation runs from the command line, also for n = 0", "[program]") {
     for (const std::string arguments :
          {"--n 1000", "--n 0 --type double", "--op dot --n 0", "--op dot --n 1000 --type double",
-          "--op inclusive-scan --n 1000 --type int", "--op exclusive-scan --n 0", "--op pi --n 1000",
-          "--op log --x -0.5 --n 1000 --type double"}) {
+          "--op inclusive-scan --n 1000 --type int", "--op exclusive-scan --n 0", "--op histogram --n 1000 --bins 3",
+          "--op histogram --n 0 --type double", "--op pi --n 1000", "--op log --x -0.5 --n 1000 --type double"}) {
         INFO(arguments);
         const auto run = program.results(arguments + " --backend cpu --repeat 1");
         for (const char* const key : {"op", "type", "n", "seed"}) CHECK(run["problem"].contains(key));
@@ -129,8 +142,8 @@ TEST_CASE("every operation runs from the command line, also for n = 0", "[progra
         // The elements that are read and written, and the operations. Series move nothing; those of log are not
         // counted.
         const std::string op = run["problem"]["op"];
-        const std::size_t elements = op == "sum" ? n : op == "pi" || op == "log" ? 0 : 2 * n;
-        const std::size_t operations = op == "log" ? 0 : op == "dot" || op == "pi" ? 2 * n : n;
+        const std::size_t elements = op == "sum" || op == "histogram" ? n : op == "pi" || op == "log" ? 0 : 2 * n;
+        const std::size_t operations = op == "log" || op == "histogram" ? 0 : op == "dot" || op == "pi" ? 2 * n : n;
         for (const auto& v : run["variants"]) {
             INFO(v.dump());
             CHECK((v["status"] == "passed" || (v["status"] == "failed" && wrong(v["name"], v["device"]))));
