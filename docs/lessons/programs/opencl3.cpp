@@ -1,13 +1,13 @@
 // What came with OpenCL 2 and is optional in OpenCL 3: the lesson "OpenCL 2 and 3".
 //
 //     g++ opencl3.cpp -lOpenCL -o opencl3
-//     ./opencl3 ask          # what the device offers
+//     ./opencl3 ask          # what each device offers
 //     ./opencl3 svm          # adds up a linked list in memory that host and device share
 //     ./opencl3 saxpy.cl     # SAXPY, compiled by the driver
 //     ./opencl3 saxpy.spv    # the same kernel in SPIR-V
 //
-// The program runs on the first device that it finds. Exit codes: 0 the result is right, or the device lacks what it
-// takes ("skipped: ..."); 1 it is wrong, 2 a call failed.
+// The others run on the first device that the program finds. Exit codes: 0 the result is right, or the device lacks
+// what it takes ("skipped: ..."); 1 it is wrong, 2 a call failed.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
@@ -24,7 +24,6 @@ void check(cl_int code, const char* step) {
     std::exit(2);
 }
 
-cl_platform_id platform = nullptr;
 cl_device_id device = nullptr;
 cl_context context = nullptr;
 cl_command_queue queue = nullptr;
@@ -80,6 +79,15 @@ void tell() {
     std::printf("intermediate language: %s\n", languages().empty() ? "none" : languages().c_str());
 }
 
+/// Makes a context and a queue for the device.
+void begin() {
+    cl_int code = CL_SUCCESS;
+    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+    check(code, "creating a context");
+    queue = clCreateCommandQueueWithProperties(context, device, nullptr, &code);
+    check(code, "creating a queue");
+}
+
 /// Compiles a program and finds its kernel.
 cl_kernel kernel_of(cl_program program, const char* options, const char* name) {
     cl_int code = clBuildProgram(program, 1, &device, options, nullptr, nullptr);
@@ -114,6 +122,7 @@ int add_up_list() {
         std::puts("skipped: the device has no shared virtual memory");
         return 0;
     }
+    begin();
     cl_int code = CL_SUCCESS;
     const char* source = list_source;
     const cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, &code);
@@ -161,6 +170,7 @@ int saxpy(const std::string& file) {
         std::fprintf(stderr, "opencl3: cannot read %s\n", file.c_str());
         return 2;
     }
+    begin();
     cl_int code = CL_SUCCESS;
     const char* source = bytes.c_str();
     const cl_program program = compiled ? clCreateProgramWithIL(context, bytes.data(), bytes.size(), &code)
@@ -199,16 +209,17 @@ int main(int argc, char** argv) {
         std::fputs("usage: opencl3 ask|svm|FILE.cl|FILE.spv\n", stderr);
         return 2;
     }
-    cl_int code = clGetPlatformIDs(1, &platform, nullptr);
-    check(code, "looking for a platform");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr), "looking for a device");
-    if (word == "ask") {
-        tell();
-        return 0;
+    cl_platform_id platforms[16];
+    cl_device_id devices[16];
+    cl_uint platform_count = 0, device_count = 0;
+    check(clGetPlatformIDs(16, platforms, &platform_count), "looking for a platform");
+    for (cl_uint p = 0; p < platform_count && p < 16; ++p) {
+        check(clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, devices, &device_count), "looking for a device");
+        for (cl_uint d = 0; d < device_count && d < 16; ++d) {
+            device = devices[d];
+            if (word == "ask") tell();
+            else return word == "svm" ? add_up_list() : saxpy(word);
+        }
     }
-    context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-    check(code, "creating a context");
-    queue = clCreateCommandQueueWithProperties(context, device, nullptr, &code);
-    check(code, "creating a queue");
-    return word == "svm" ? add_up_list() : saxpy(word);
+    return 0;
 }
