@@ -16,8 +16,7 @@ sub_group(global const REAL* a, ulong n, local REAL* of_sub_group, global REAL* 
     if (get_sub_group_local_id() == 0) of_sub_group[get_sub_group_id()] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    // All sub-groups add up these sums, though one would do: PoCL 6 adds wrongly in a branch that only some of them
-    // take.
+    // All sub-groups add up these sums, though one would do: PoCL 6 can fail in a branch that only some of them take.
     REAL all = 0;
     for (uint s = get_sub_group_local_id(); s < get_num_sub_groups(); s += get_sub_group_size()) all += of_sub_group[s];
     all = sub_group_reduce_add(all);
