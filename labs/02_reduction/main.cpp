@@ -72,6 +72,7 @@ int main(int argc, char** argv) try {
     options.number("--x", x, -1, 1, "argument of log(1 + x), above -1");
     options.small("--n", n, 1 << 16);
     options.variants(sum_variants<float>());
+    options.variants(optional_sum_variants<float>());
     options.variants(dot_variants<float>());
     options.variants(series_variants<float>());
     options.variants(scan_variants<float>());

@@ -17,6 +17,7 @@
 #endif
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "optional_sums.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
@@ -31,8 +32,9 @@ namespace {
 const gpulab::testing::Program program("reduction", REDUCTION_PROGRAM);
 
 std::set<std::string> all_variants() {
-    return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::dot_variants<float>(),
-                                     reduction::series_variants<float>(), reduction::scan_variants<float>());
+    return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::optional_sum_variants<float>(),
+                                     reduction::dot_variants<float>(), reduction::series_variants<float>(),
+                                     reduction::scan_variants<float>());
 }
 
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
@@ -100,7 +102,9 @@ const gpulab::testing::ProgramCases contract([] {
 TEST_CASE("every sum that can run passes, and the others are skipped with reasons", "[program]") {
     auto run = program.results("--n 100003 --repeat 2");
     Json& rows = run["variants"];
-    CHECK(rows.size() == gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::sum_variants<float>())));
+    CHECK(rows.size() ==
+          gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::sum_variants<float>())) +
+              gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::optional_sum_variants<float>())));
     Json others = Json::array();
     for (const auto& v : rows)
         if (v["status"] != "skipped" || !v["reason"].get<std::string>().starts_with("needs OpenCL C 3.0 with "))
@@ -111,14 +115,16 @@ TEST_CASE("every sum that can run passes, and the others are skipped with reason
 }
 
 TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
-    CHECK(all_variants().size() == reduction::sum_variants<float>().size() + reduction::dot_variants<float>().size() +
-                                       reduction::series_variants<float>().size() +
-                                       reduction::scan_variants<float>().size());
+    CHECK(all_variants().size() ==
+          reduction::sum_variants<float>().size() + reduction::optional_sum_variants<float>().size() +
+              reduction::dot_variants<float>().size() + reduction::series_variants<float>().size() +
+              reduction::scan_variants<float>().size());
     const auto same = [](const auto& a, const auto& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
     };
     CHECK(same(reduction::sum_variants<float>(), reduction::sum_variants<double>()));
+    CHECK(same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>()));
     CHECK(same(reduction::dot_variants<float>(), reduction::dot_variants<double>()));
     CHECK(same(reduction::series_variants<float>(), reduction::series_variants<double>()));
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<double>()));

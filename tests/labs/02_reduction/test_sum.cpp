@@ -15,7 +15,6 @@ using gpulab::Device;
 using gpulab::testing::devices_or_skip;
 using gpulab::testing::Faults;
 using gpulab::testing::largest_near_tile;
-using gpulab::testing::message_of;
 using gpulab::testing::only_on;
 using gpulab::testing::sizes_next_to;
 using gpulab::testing::straddling_sizes;
@@ -66,28 +65,8 @@ template <class T> std::string contract_violation(const Variant<T>& v, std::vect
     return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles);
 }
 
-/// Whether the current device can run a variant: some need what OpenCL 3.0 leaves to the device. Where no device here
-/// can, the test case is skipped.
-template <class T> bool able(const Variant<T>& v) {
-    const auto why_not = [&] {
-        Scalar<T> sum(1);
-        gpulab::Stopwatch once;
-        return message_of<gpulab::Unsupported>([&] { v.run({}, sum, once); });
-    };
-    const std::string why = why_not();
-    if (why.empty()) return true;
-    for (const Device& device : devices_or_skip(v.backend)) {
-        if (!gpulab::unmet_need(v.needs, device).empty()) continue;
-        gpulab::use(device);
-        if (why_not().empty()) return false;
-    }
-    SKIP(why);
-    return false;
-}
-
 /// All that one variant must do, on the current device.
 template <class T> void check_sum(const Variant<T>& v, Faults& faults) {
-    if (!able(v)) return;
     const bool any_n = v.name != "cuda_one_block";
     faults.check("by hand", [&] { return fault_by_hand<T>(v.run); });
     faults.check("every size", [&] { return first_fault(v.run, v.backend, sizes_for(v.name, straddling_sizes())); });
@@ -134,7 +113,6 @@ namespace {
 /// Fewer and more groups than a group has items; and few groups, so that small sizes too end in the middle of a round
 /// of several loads.
 template <class T> void check_groups(const Variant<T>& v, Faults& faults) {
-    if (!able(v)) return;
     for (const std::size_t groups : {1, 255, 256, 257, 1000}) {
         const reduction::testing::Groups requested(groups);
         faults.check(fmt::format("{} groups", groups), [&] { return first_fault(v.run, v.backend, {1023, 300'007}); });
@@ -160,7 +138,6 @@ const VariantCases double_groups(reduction::sum_variants<double>(), "joins the d
 /// For oclgrind: a ragged group, then two tiles, a group and a tail that fills no vector. The tile of the second round
 /// of a tree, 65536 elements, would take it too long.
 template <class T> void check_small(const Variant<T>& v, Faults& faults) {
-    if (!able(v)) return;
     faults.check("one group", [&] { return first_fault(v.run, v.backend, {1, 33}, whole_numbers); });
     const reduction::testing::Groups requested(2);
     faults.check("several rounds", [&] {
