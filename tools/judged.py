@@ -1,4 +1,5 @@
-"""Verdicts kept by contents: tests/judged/NN_lab.txt has a line for each thing that was judged once.
+"""Verdicts kept by contents: tests/judged/NN_lab.txt has a line for each thing that was judged once, and tools.txt
+one for each test of grading and of the puzzles that passed (tests/judged_once.py).
 
 A line has tabs between: what, key, verdict, by what, device or tool, day, seconds. The key follows from the texts that the verdict
 depends on, without comments and superfluous blanks: it is the same on every machine, and needs neither a build nor a compiler. What

@@ -193,6 +193,27 @@ def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name
     assert told["cudaMalloc, which is not to blame"] == told["cudaFree"] == "cudaErrorIllegalAddress", told
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_all_steps_with_the_libraries_give_one_sum_and_a_wait_that_is_missing_shows(waits, scratch):
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    if gpu() and not waits:
+        pytest.skip("on a GPU the sum may be right all the same")
+    text, wait = (LESSONS / "programs/libraries.cu").read_text(encoding="utf-8"), "pipeline.consumer_wait();"
+    assert text.count(wait) == 1
+    (scratch / "libraries.cu").write_text(text if waits else text.replace(wait, ""), encoding="utf-8")
+    how, emulator = ((), ()) if gpu() else (("-cudart", "shared", "-arch=sm_80"), ("env", "CUDA_EMULATOR_CHECK=fail", BUILD / "emulator/run"))
+    compiled = passed("nvcc", "-lineinfo", *how, scratch / "libraries.cu", "-o", scratch / "libraries")
+    assert "libraries.cu" not in compiled.stdout + compiled.stderr  # no warning
+    done = run(*emulator, scratch / "libraries")
+    page = re.sub("(?m)^    ", "", re.search(r"(?m)^    raw .*\n(?:    .*\n)+", text_of("libraries"))[0])
+    if waits:
+        assert done.returncode == 0 and done.stdout == page, done
+        assert run(*emulator, scratch / "libraries", "c++").stderr.startswith("usage: libraries [raw|")
+    else:
+        assert done.returncode == 1 and re.sub(r"(?m)^(pipeline +).* is wrong$", r"\g<1>243498", done.stdout) == page, done
+
+
 def test_a_page_that_shows_something_else_is_found(scratch):
     page = "<!-- run -->\n    $ printf 'a\\nb\\nc\\n'\n    a\n    {}\n    c\n\ntext\n\n    $ false\n"
     for line, faulty in (("b", False), ("...", False), ("x", True), ("b\n    b", True), ("...\n    $ false\n    ...", True)):

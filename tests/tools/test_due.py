@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import pytest
 from conftest import ROOT
+from conftest import run as started
 
 pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(ROOT / "tools"))
@@ -242,3 +244,25 @@ def test_without_a_gpu_or_a_build_it_says_so_in_a_line(run, tree):
         assert (done.returncode, done.stderr.count("\n")) == (2, 1) and says in done.stderr
     done = subprocess.run([sys.executable, ROOT / "tools/due", tree / "nowhere", tree, "--count"], capture_output=True, text=True)
     assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "")
+
+
+def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_five_of_the_others(scratch):
+    for name in ("tests/conftest.py", "tests/judged_once.py", "tests/pytest.ini", "tools/judged.py"):
+        (scratch / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, scratch / name)
+    one = scratch / "tests/test_one.py"
+    one.write_text("import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): assert n != 7\n")
+
+    def ran(n=40, seed=1, **environment):
+        done = started(sys.executable, "-B", "-m", "pytest", one,
+                       **{"GPULAB_JUDGED_ONCE": "yes", "GPULAB_MISTAKES_SEED": seed, "GPULAB_MISTAKES": None, **environment})
+        assert f"collected {n} items" in done.stdout and "test_n[7] FAILED" in done.stdout, "what has failed runs each time"
+        return set(re.findall(r"test_n\[(\d+)\] PASSED", done.stdout))
+    assert len(ran()) == 39
+    again = ran()
+    assert 1 <= len(again) < 20 and ran() == again != ran(seed=2)
+    assert len(ran(GPULAB_MISTAKES="all")) == 39 and len(ran(GPULAB_JUDGED_ONCE=None)) == 39
+    (scratch / "tools/other.py").touch()
+    assert len(ran()) == 39 and len(ran()) < 20
+    one.write_text(one.read_text() + "# another text\n")
+    assert len(ran()) == 39

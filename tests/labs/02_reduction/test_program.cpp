@@ -19,6 +19,7 @@
 #include "gpulab_testing/environment.hpp"
 #include "optional_sums.hpp"
 #include "studies.hpp"
+#include "transfers.hpp"
 
 using gpulab::Backend;
 using Json = nlohmann::json;
@@ -177,21 +178,66 @@ TEST_CASE("the table shows values in as many digits as tell two numbers of a typ
 TEST_CASE("the table of transfers has speed-ups and rates of both times", "[program]") {
     CHECK(reduction::text_of({{100, 1, 4, 8}, {1'000'000, 2, 0.5, 1}}) ==
           "                                                     speed-up            GFLOP/s\n"
-          "       n sequential ms  kernel ms  total ms   kernel    total sequential   total\n"
+          "       n sequential ms  kernel ms copies ms   kernel   copies sequential  copies\n"
           "     100        1.0000     4.0000    8.0000     0.25     0.12       0.00    0.00\n"
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
 
-TEST_CASE("the table of the study transfers shows the times of its file", "[program][thorough]") {
+TEST_CASE("the study transfers times copies and kernel, and neither allocation nor filling", "[program][thorough]") {
     (void)gpulab::testing::devices_or_skip(Backend::opencl);
     gpulab::testing::Outcome outcome;
     std::vector<reduction::TransferRow> rows;
-    for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome))
-        rows.push_back({run["problem"]["n"], run["sequential_ms"], run["variants"][0]["kernel_ms"]["median"],
-                        run["variants"][0]["total_ms"]});
+    for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome)) {
+        const auto& kernel = run["variants"][0];
+        const auto& copies = run["variants"][1];
+        CHECK(kernel["name"] == "opencl_dot");
+        CHECK(copies["name"] == "opencl_copies_and_dot");
+        CHECK(copies["kernel_ms"]["median"] != copies["total_ms"]);
+        CHECK(copies["percent_of_ceiling"].is_null()); // the copy within the device is no bound for the link
+        rows.push_back(
+            {run["problem"]["n"], run["sequential_ms"], kernel["kernel_ms"]["median"], copies["kernel_ms"]["median"]});
+    }
     CHECK(rows.size() == 6);
     CHECK(outcome.out.find(reduction::text_of(rows)) != std::string::npos);
 }
+
+namespace {
+/// Whether a dot product that is timed with its copies is right at sizes next to those of a group and a grid.
+[[maybe_unused]] std::string copies_fault(Backend backend, reduction::DotRun<float>* floats,
+                                          reduction::DotRun<double>* doubles) {
+    for (const auto& device : gpulab::testing::devices_or_skip(backend)) {
+        gpulab::use(device);
+        const reduction::testing::Sizes sizes = {1, 255, 256, 257, 100'003};
+        if (const std::string fault = reduction::testing::first_dot_fault(floats, backend, sizes); !fault.empty())
+            return fault;
+        if (!device.fp64) continue;
+        if (const std::string fault = reduction::testing::first_dot_fault(doubles, backend, sizes); !fault.empty())
+            return fault;
+        const auto p = reduction::make_dot_problem<float>(1000, gpulab::testing::seed);
+        reduction::Scalar<float> dot(1);
+        const auto run = [&](reduction::Scalar<float>& out, gpulab::Stopwatch& watch) { floats(p, out, watch); };
+        if (const std::string fault = gpulab::testing::reset_fault(run, dot); !fault.empty()) return fault;
+    }
+    return "";
+}
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("the dot product that the study transfers times is right on OpenCL devices", "[opencl]") {
+    CHECK(copies_fault(Backend::opencl, reduction::opencl_copies_and_dot<float>,
+                       reduction::opencl_copies_and_dot<double>) == "");
+}
+#endif
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the dot product that the study transfers times is right on CUDA devices", "[cuda]") {
+    CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
+          "");
+}
+TEST_CASE("the dot product that the study transfers times, under compute-sanitizer", "[.sanitizer]") {
+    CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
+          "");
+}
+#endif
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
