@@ -76,6 +76,7 @@ int main(int argc, char** argv) try {
     options.size("--bins", bins, 1, "bins of a histogram", max_bins);
     options.small("--n", n, 1 << 16);
     options.variants(sum_variants<float>());
+    options.variants(optional_sum_variants<float>());
     options.variants(dot_variants<float>());
     options.variants(series_variants<float>());
     options.variants(scan_variants<float>());

@@ -10,6 +10,7 @@
 #include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
 #include "histogram.hpp"
+#include "optional_sums.hpp"
 #include "scan.hpp"
 #include "series.hpp"
 
@@ -36,7 +37,12 @@ template <class T> struct OneNumber {
 /// The sum of n numbers.
 template <class T> struct SumOf : OneNumber<T> {
     static constexpr const char *sequential = "cpu_sequential", *heading = "sum";
-    static auto variants() { return sum_variants<T>(); }
+    static auto variants() {
+        std::vector<gpulab::Variant<SumRun<T>>> all(sum_variants<T>().begin(), sum_variants<T>().end());
+        const auto optional = optional_sum_variants<T>();
+        all.insert(all.end(), optional.begin(), optional.end());
+        return all;
+    }
     auto problem(std::uint64_t seed) const { return make_sum_problem<T>(this->n, seed); }
     static auto expected(const SumProblem<T>& p) { return expected_sum(p); }
     double allowed(gpulab::Backend backend) const { return tolerance<T>(backend, this->n); }
