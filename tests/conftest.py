@@ -8,6 +8,7 @@ import tempfile
 
 import pytest
 
+pytest_plugins = ["judged_once"]
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 os.environ["PATH"] += f":{ROOT}/.oclgrind/bin"  # as in tools/setup.sh
 LABS = [folder.name[3:] for folder in sorted((ROOT / "labs").glob("[0-9][0-9]_*"))]

@@ -12,7 +12,7 @@ _gpulab_words() {
         return
     fi
     case $2 in
-        run | explain | test | handout | grade | package-autograder | package-classroom)
+        run | explain | profile | test | handout | grade | package-autograder | package-classroom)
             if [[ $# -eq 2 ]]; then
                 for folder in "$root"/labs/[0-9][0-9]_*; do
                     folder=${folder##*/}
@@ -28,7 +28,8 @@ _gpulab_words() {
     if [[ $2 == explain && $previous != --* ]]; then
         printf '%s\n' --variant --compare --warp --page --json --cuda
     fi
-    [[ $2 == run || ($2 =~ ^(test|explain)$ && $previous == --variant) ]] || return 0
+    if [[ $2 == profile && $previous != --* ]]; then printf '%s\n' --variant --baseline --page --json; fi
+    [[ $2 == run || ($2 =~ ^(test|explain|profile)$ && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3
     [[ -x $program ]] || return 0
     case $previous in

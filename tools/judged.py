@@ -1,4 +1,5 @@
-"""Verdicts kept by contents: tests/judged/NN_lab.txt has a line for each thing that was judged once.
+"""Verdicts kept by contents: tests/judged/NN_lab.txt has a line for each thing that was judged once, and tools.txt
+one for each test of grading and of the puzzles that passed (tests/judged_once.py).
 
 A line has tabs between: what, key, verdict, by what, device or tool, day, seconds. The key follows from the texts that the verdict
 depends on, without comments and superfluous blanks: it is the same on every machine, and needs neither a build nor a compiler. What
@@ -170,8 +171,10 @@ class Lab:
         self.name = folder[3:]
         self.tests = sources.root / "tests/labs" / folder
         self.lines: dict[str, str] = {}  # of each rung, without its summary
+        self.operations: dict[str, str] = {}  # of each rung: "scan" of one in rungs_scan.inc
         for inc in sorted(self.path.glob("rungs*.inc")):
             for backend, name, rest in RUNG.findall(sources.text(inc)):
+                self.operations[name] = inc.stem.removeprefix("rungs").removeprefix("_")
                 self.lines[name] = f"{backend} {self.lines.get(name, '')}" + re.sub(r'"(?:\\.|[^"\\])*"', "", rest)
         self.defining: dict[str, set[Path]] = {}
         for path in sorted(self.path.glob("*/*.c*")):
@@ -184,10 +187,13 @@ class Lab:
     def all_of(self, folder: Path) -> Iterator[Path]:
         return (path for path in folder.rglob("*") if path.suffix in SOURCES and judges(path))
 
-    @cached_property
-    def judging(self) -> set[Path]:
-        """What the test programs of the rungs are made of, beside the rungs."""
-        return self.sources.closure(self.all_of(self.tests), self.path, rungs=False)
+    @cache
+    def judging(self, operations: frozenset[str]) -> set[Path]:
+        """What the test programs of the rungs of some operations are made of, beside the rungs. A folder of the tests that has the
+        name of another operation judges none of them."""
+        others = set(self.operations.values()) - operations
+        tests = (path for path in self.all_of(self.tests) if path.parent.name not in others)
+        return self.sources.closure(tests, self.path, rungs=False)
 
     @cached_property
     def whole(self) -> set[Path]:
@@ -202,7 +208,8 @@ class Lab:
             read, lines = self.whole | files, sorted(self.lines.values())
         else:
             own = set().union(*(self.defining[rung] for rung in rungs), files)
-            read, lines = self.sources.closure(own, self.path) | self.judging, [self.lines[rung] for rung in rungs]
+            judging = self.judging(frozenset(self.operations[rung] for rung in rungs))
+            read, lines = self.sources.closure(own, self.path) | judging, [self.lines[rung] for rung in rungs]
         if not shared:
             read = {path for path in read if path in files or path.is_relative_to(self.path) or path.is_relative_to(self.tests)}
         return self.sources.key(read, *more, *lines)

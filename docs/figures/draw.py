@@ -578,47 +578,50 @@ def tridiagonal_dependencies(f):
     return bottom + 24
 
 
+def scheduled(commands, engine_of=lambda lane: lane, stream_of=lambda strip: strip):
+    """Commands (lane, strip, length), in the order of their calls, as (lane, strip, start, length): each begins when the command before it
+    on its engine, and the one before it in its stream, have ended."""
+    free, placed = {}, []
+    for lane, strip, length in commands:
+        needs = ("engine", engine_of(lane)), ("stream", stream_of(strip))
+        start = max(free.get(one, 0) for one in needs)
+        free.update(dict.fromkeys(needs, start + length))
+        placed.append((lane, strip, start, length))
+    return placed
+
+
+def timelines(f, y, names, placed, unit, units, rows=(0, 1, 2), words=lambda lane, strip: str(strip), size=12):
+    """Rows of `units` units of time, with the lanes of what is `scheduled`. Returns when it ends."""
+    x0 = 138
+    for i, name in enumerate(names):
+        f.box(x0, y + i * 30, units * unit, 26, "idle")
+        f.text(20, y + i * 30 + 17, name, 11)
+    for lane, strip, start, length in placed:
+        f.box(x0 + start * unit, y + rows[lane] * 30, length * unit - 1.5, 26, ("blue", "orange", "green", "purple")[strip],
+              words(lane, strip), size)
+    time = max(start + length for _, _, start, length in placed)
+    f.line(x0 + time * unit, y - 4, x0 + time * unit, y + 30 * len(names) + 2, dash=True)
+    return time
+
+
+UP, KERNEL, DOWN = range(3)  # lanes
+
+
 @figure("streams-lanes", "Copies and kernels one after the other, and overlapped",
         "Four strips. One after the other: copy up, kernel, copy down of each strip in turn. Overlapped, in three lanes: "
         "while one strip is inverted the next goes up and the one before comes down. At the beginning (fill) nothing "
         "comes down, at the end (drain) nothing goes up.", height=392)
 def streams_lanes(f):
-    colours = ("blue", "orange", "green", "purple")
-    up, k, down, unit = 3, 1, 3, 19.2
-    x0 = 138
+    unit, x0 = 19.2, 138
     f.heading("Four strips of an image", "the colour is the strip; drawn for a kernel that takes a third of the time of a copy")
     lanes = ("H2D: copy up", "kernel", "D2H: copy down")
-
-    def schedule(y, blocks, end):
-        for i, name in enumerate(lanes):
-            f.box(x0, y + i * 30, 28 * unit, 26, "idle")
-            f.text(20, y + i * 30 + 17, name, 11)
-        for lane, strip, start, length in blocks:
-            f.box(x0 + start * unit, y + lane * 30, length * unit - 1.5, 26, colours[strip], str(strip), 12)
-        f.line(x0 + end * unit, y - 4, x0 + end * unit, y + 92, dash=True)
-
-    y = 84
-    f.text(20, y - 10, "one stream: every command waits for the one before", 12, bold=True)
-    blocks, t = [], 0
-    for s in range(4):
-        for lane, length in ((0, up), (1, k), (2, down)):
-            blocks.append((lane, s, t, length))
-            t += length
-    schedule(y, blocks, t)
+    commands = [(lane, strip, length) for strip in range(4) for lane, length in ((UP, 3), (KERNEL, 1), (DOWN, 3))]
+    f.text(20, 74, "one stream: every command waits for the one before", 12, bold=True)
+    timelines(f, 84, lanes, scheduled(commands, stream_of=lambda strip: 0), unit, 28)
 
     y = 222
     f.text(20, y - 10, "a stream for each strip, page-locked memory: three things at a time", 12, bold=True)
-    blocks, up_free, k_free, down_free = [], 0, 0, 0
-    for s in range(4):
-        blocks.append((0, s, up_free, up))
-        up_free += up
-        k_at = max(up_free, k_free)
-        blocks.append((1, s, k_at, k))
-        k_free = k_at + k
-        d_at = max(k_free, down_free)
-        blocks.append((2, s, d_at, down))
-        down_free = d_at + down
-    schedule(y, blocks, down_free)
+    timelines(f, y, lanes, scheduled(commands), unit, 28)
     f.brace(x0, x0 + 4 * unit, y + 102, up=False)
     f.text(x0 + 2 * unit, y + 117, "fill", 11, "middle")
     f.brace(x0 + 12 * unit, x0 + 16 * unit, y + 102, up=False)
@@ -898,7 +901,7 @@ def first_run(f):
 
 
 if __name__ == "__main__":
-    from lessons import figures  # with those of this file
+    from texts import figures  # with those of this file and of lessons.py
 
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, drawn in figures.items():

@@ -27,6 +27,19 @@ def key(f, x, y, entries, size=11):
         x += width
 
 
+def raised(number):
+    """A whole number as an exponent."""
+    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def powers_of_ten(f, x0, x1, place, powers):
+    """The level lines of a logarithmic axis from x0 to x1; place: where a value is."""
+    for power in powers:
+        y = place(10.0**power)
+        f.line(x0, y, x1, y, width=0.4)
+        f.text(x0 - 8, y + 4, "10" + raised(power), 11, "end")
+
+
 # ---- CPU and GPU -----------------------------------------------------------------------------------------------------------
 
 @figure("lesson-cpu-gpu", "What a core and a multiprocessor do while a load is on its way",
@@ -274,11 +287,9 @@ def rounding(f):
     lowest, highest, first, last = -9, -2, 8, 18
     px = lambda power: x0 + w * (power - first) / (last - first)
     py = lambda error: top + h * (highest - math.log10(max(error, 10.0**lowest))) / (highest - lowest)
-    for power in range(lowest, highest + 1):
-        f.line(x0, py(10.0**power), x0 + w, py(10.0**power), width=0.4)
-        f.text(x0 - 10, py(10.0**power) + 4, "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "end")
+    powers_of_ten(f, x0, x0 + w, py, range(lowest, highest + 1))
     for power in range(first, last + 1, 2):
-        f.text(px(power), top + h + 18, "2" + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "middle")
+        f.text(px(power), top + h + 18, "2" + raised(power), 11, "middle")
     f.text(x0 + w / 2, top + h + 36, "n", 12, "middle")
     a, u = numbers(2**last), 2.0**-24
     measured = {"blue": [], "green": [], "purple": []}
@@ -471,9 +482,7 @@ def descent(f):
     floor = -5
     px = lambda step: x0 + 10 + (w - 20) * step / 12
     py = lambda v: y0 - 100 * (math.log10(max(v, 10.0**floor)) - floor) / (2 - floor)
-    for power in (1, -1, -3, -5):
-        f.line(x0, py(10.0**power), x0 + w, py(10.0**power), width=0.4)
-        f.text(x0 - 6, py(10.0**power) + 4, "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")), 11, "end")
+    powers_of_ten(f, x0, x0 + w, py, (1, -1, -3, -5))
     for points, colour in ((steep, "orange"), (conjugate, "blue")):
         shown = [(px(k), py(value(x) - lowest)) for k, x in enumerate(points)]
         curve(f, shown, colour)
@@ -607,3 +616,26 @@ def merge_path(f):
     return y + 40
 
 
+
+
+# ---- CUDA's own libraries --------------------------------------------------------------------------------------------------
+
+@figure("lesson-libraries", "What CUDA's own libraries stand on",
+        "Four layers. At the top Thrust: containers and algorithms, called from the host. Below it CUB: sums, scans and sorts for a "
+        "device, a block or a warp. Below it libcu++: types for host and device. At the bottom the runtime. Beside each layer the "
+        "steps of the program that use it.")
+def libraries(f):
+    f.heading("Each layer uses those below it, and you may enter at any of them")
+    f.text(560, 62, "steps of the program", 11, quiet=True)
+    layers = (("Thrust", "purple", "called from the host", "device_vector, transform, reduce, sort", "2"),
+              ("CUB", "blue", "called from the host, or from all threads of a block or a warp", "DeviceReduce, BlockReduce, WarpReduce", "4"),
+              ("libcu++", "green", "types and functions for host and device", "span, mdspan, barrier, pipeline, atomic_ref", "3, 5, 6"),
+              ("runtime", "plain", "memory, launches, streams, events", "cudaMalloc, <<< >>>, cudaMemcpyAsync", "1"))
+    for k, (name, colour, words, names, steps) in enumerate(layers):
+        y = 74 + 58 * k
+        f.box(20, y, 520, 50, colour, radius=6)
+        f.text(32, y + 30, name, 13, bold=True)
+        f.text(120, y + 21, words, 12)
+        f.text(120, y + 39, names, 11, mono=True)
+        f.text(560, y + 30, steps, 12)
+    return 74 + 58 * len(layers) + 8

@@ -37,7 +37,7 @@ std::optional<std::byte> stored_byte(const WarpView& view, unsigned lane, const 
 bool is_under_way(const WarpView& view, unsigned lane, const std::byte* to) {
     const auto& copies = static_cast<const Warp&>(view).copies;
     return std::any_of(copies.begin(), copies.end(),
-                       [&](const Warp::Copy& copy) { return copy.lane == lane && copy.to == to; });
+                       [&](const Warp::Copy& copy) { return copy.lane == lane && copy.to == to && !copy.announced; });
 }
 
 Mask predicate_of(const WarpView& view, Operand predicate) {

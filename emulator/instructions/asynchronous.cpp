@@ -58,12 +58,17 @@ void commit(Warp& warp, const Instruction&, Mask mask) {
     for_lanes(mask, [&](unsigned lane) { ++warp.copy_groups[lane]; });
 }
 
-void arrive(Warp& warp, const Instruction& instruction, Mask mask, auto has_to) {
+void finish(Warp& warp, auto has_to) {
     std::erase_if(warp.copies, [&](const Warp::Copy& copy) {
-        if (!(mask >> copy.lane & 1) || !has_to(copy)) return false;
+        if (!has_to(copy)) return false;
         std::memcpy(copy.to, copy.data.data(), copy.bytes);
+        if (copy.barrier) arrive_at(warp, copy.barrier);
         return true;
     });
+}
+
+void arrive(Warp& warp, const Instruction& instruction, Mask mask, auto has_to) {
+    finish(warp, [&](const Warp::Copy& copy) { return mask >> copy.lane & 1 && has_to(copy); });
     if (warp.observer()) warp.observer()->async_wait(warp, mask, instruction);
 }
 
@@ -81,6 +86,7 @@ void decode_cp(Decoder& decoder) {
     Instruction& instruction = *decoder.instruction;
     if (!decoder.take("async")) decoder.unsupported();
     if (decoder.take("bulk")) return decode_bulk_copy(decoder);
+    if (decoder.take("mbarrier")) return decode_announcement(decoder);
     if (decoder.take("commit_group")) {
         instruction.execute = &commit;
         return;
@@ -123,6 +129,11 @@ void decode_cp(Decoder& decoder) {
 }
 
 } // namespace
+
+void finish_copies(Warp& warp, const std::array<std::size_t, 32>& count) {
+    std::size_t i = 0;
+    finish(warp, [&](const Warp::Copy& copy) { return i++ < count[copy.lane]; });
+}
 
 void define_asynchronous(InstructionSet& set) { set.define("cp", "9.7.9.25", decode_cp); }
 

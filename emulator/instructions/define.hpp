@@ -94,7 +94,11 @@ void define_asynchronous(InstructionSet&);
 void define_transactions(InstructionSet&);
 void define_matrix(InstructionSet&);
 
-void decode_bulk_copy(Decoder&);   ///< cp.async.bulk
+void decode_bulk_copy(Decoder&);    ///< cp.async.bulk
+void decode_announcement(Decoder&); ///< cp.async.mbarrier.arrive
+void arrive_at(Warp& warp, std::byte* barrier);
+/// Copies of cp.async arrive. @param count of each lane: those of the warp's first so many
+void finish_copies(Warp& warp, const std::array<std::size_t, 32>& count);
 void decode_store_async(Decoder&); ///< st.async
 
 } // namespace cuda_emulator

@@ -1,4 +1,5 @@
 #include "instructions/memory.hpp"
+#include <utility>
 
 // PTX ISA 9.7.13.15 mbarrier, 9.7.9.25.4 cp.async.bulk, 9.7.9.14 st.async, 9.7.9.23 mapa, 9.7.9.24 getctarank: barriers
 // that count threads and bytes, what counts at them, and addresses in the shared memory of the cluster's other blocks.
@@ -37,6 +38,14 @@ void complete_bytes(Warp& warp, std::byte* at, std::size_t bytes) {
     write(warp, at, state);
 }
 
+/// What was announced to this mbarrier arrives, with all that the same lanes have copied before.
+void finish_copies_for(Warp& warp, const std::byte* barrier) {
+    std::array<std::size_t, 32> count{};
+    for (std::size_t i = 0; i < warp.copies.size(); ++i)
+        if (warp.copies[i].barrier == barrier) count[warp.copies[i].lane] = i + 1;
+    finish_copies(warp, count);
+}
+
 enum Operation : u16 {
     init,
     invalidate,
@@ -69,11 +78,13 @@ void mbarrier(Warp& warp, const Instruction& instruction, Mask mask) {
     Warp::Pointers at;
     warp.resolve(instruction, mask, operand[0], access, !(instruction.modifiers & in_window), at);
     Mask done = 0;
+    const std::byte* asked = nullptr; // lanes mostly wait for the same one
     for (Mask left = mask; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(left));
         std::byte* const place = at.lane[lane];
         const auto value = [&] { return warp.at<u32>(operand[1])[lane]; };
-        if (waits) { // what is under way may arrive now
+        if (waits && place != std::exchange(asked, place)) { // what is under way may arrive now
+            for (const auto& other : warp.owner().all_warps()) finish_copies_for(*other, place);
             std::erase_if(warp.owner().cluster->copies, [&](const Cluster::BulkCopy& copy) {
                 if (copy.barrier != place) return false;
                 std::memcpy(copy.to, copy.from, copy.bytes);
@@ -178,7 +189,7 @@ u64 address_in(Warp& warp, Operand operand, bool narrow, unsigned lane) {
     return narrow ? warp.at<u32>(operand)[lane] : warp.at<u64>(operand)[lane];
 }
 
-enum : u16 { narrow_to = 1, narrow_from = 2, narrow_barrier = 4 };
+enum : u16 { narrow_to = 1, narrow_from = 2, narrow_barrier = 4, counted = 8 };
 
 // operands: to, from, bytes, mbarrier
 void bulk_load(Warp& warp, const Instruction& instruction, Mask mask) {
@@ -195,6 +206,35 @@ void bulk_load(Warp& warp, const Instruction& instruction, Mask mask) {
         std::byte* const at = range(warp, instruction, lane, barrier & ~u64{15}, 16, true) + (barrier & 15);
         warp.owner().cluster->copies.push_back({to, from, bytes, at});
     }
+}
+
+// cp.async.mbarrier.arrive: the mbarrier waits for what the lane has copied. For a race, the copies are there now:
+// whoever waits for the mbarrier comes after what the lane has done before it arrives itself. operands: mbarrier;
+// modifiers: beside narrow_barrier, counted: the mbarrier expects this arrival anyway.
+void announce(Warp& warp, const Instruction& instruction, Mask mask) {
+    for (Mask left = mask; left; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
+        const u64 address = address_in(warp, instruction.operands[0], instruction.modifiers & narrow_barrier, lane) +
+                            static_cast<u64>(instruction.immediate);
+        std::byte* const at = range(warp, instruction, lane, address & ~u64{15}, 16, true) + (address & 15);
+        Transaction state = read(at);
+        if (!state.initialised)
+            warp.fault(Fault::Kind::trap, "uses an mbarrier that was not initialised", instruction, lane);
+        if (!(instruction.modifiers & counted)) ++state.pending;
+        std::memcpy(at, &state, sizeof state);
+        Warp::Copy* last = nullptr;
+        for (Warp::Copy& copy : warp.copies)
+            if (copy.lane == lane) last = &copy, copy.announced = true;
+        if (last && !last->barrier) {
+            last->barrier = at;
+            continue;
+        }
+        std::array<std::size_t, 32> all{}; // nothing new: what there is need not be as late as it could be
+        all[lane] = warp.copies.size();
+        finish_copies(warp, all);
+        arrive_at(warp, at);
+    }
+    if (warp.observer()) warp.observer()->async_wait(warp, mask, instruction);
 }
 
 // operands: to, from, bytes
@@ -297,6 +337,24 @@ void decode_bulk_copy(Decoder& decoder) {
     decoder.in(2, Type::u32);
     if (load) address(3, narrow_barrier);
     instruction.execute = load ? &bulk_load : &bulk_store;
+}
+
+void arrive_at(Warp& warp, std::byte* barrier) {
+    Transaction state = read(barrier);
+    --state.pending;
+    write(warp, barrier, state);
+}
+
+void decode_announcement(Decoder& decoder) {
+    Instruction& instruction = *decoder.instruction;
+    if (!decoder.take("arrive")) decoder.unsupported();
+    if (decoder.take("noinc")) instruction.modifiers |= counted;
+    if (decoder.take_one({"shared", "shared::cta"}) < 0) decoder.unsupported("a generic address");
+    decoder.take_type();
+    decoder.address(decoder.at(0));
+    if (instruction.flags & Instruction::address32) instruction.modifiers |= narrow_barrier;
+    instruction.flags = 0;
+    instruction.execute = &announce;
 }
 
 void define_transactions(InstructionSet& set) {

@@ -103,7 +103,9 @@ public:
         std::byte* to;
         std::array<std::byte, 16> data;
         std::uint8_t bytes, lane;
-        std::uint32_t group; ///< the how-many-th of its lane
+        std::uint32_t group;          ///< the how-many-th of its lane
+        bool announced = false;       ///< to an mbarrier, which waits for it
+        std::byte* barrier = nullptr; ///< which, of the last copy that was announced at once
     };
     std::vector<Copy> copies;
     std::array<std::uint32_t, 32> copy_groups{}; ///< groups that each lane has committed

@@ -63,6 +63,7 @@ std::optional<int> attribute(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrGlobalL1CacheSupported: return n(p.globalL1CacheSupported);
     case cudaDevAttrLocalL1CacheSupported: return n(p.localL1CacheSupported);
     case cudaDevAttrManagedMemory: return n(p.managedMemory);
+    case cudaDevAttrConcurrentManagedAccess: return n(p.concurrentManagedAccess);
     case cudaDevAttrCooperativeLaunch: return n(p.cooperativeLaunch);
     case cudaDevAttrMemoryPoolsSupported: return n(p.memoryPoolsSupported);
     case cudaDevAttrHostRegisterSupported: return n(p.hostRegisterSupported);
@@ -78,7 +79,6 @@ std::optional<int> attribute(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrIsMultiGpuBoard:
     case cudaDevAttrHostNativeAtomicSupported:
     case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrConcurrentManagedAccess:
     case cudaDevAttrComputePreemptionSupported:
     case cudaDevAttrCanUseHostPointerForRegisteredMem:
     case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
@@ -127,7 +127,7 @@ Device::Device(int number) : index(number) {
     p.l2CacheSize = 1024 * kib;
     p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
     p.globalL1CacheSupported = p.localL1CacheSupported = p.managedMemory = p.cooperativeLaunch = 1;
-    p.memoryPoolsSupported = p.hostRegisterSupported = 1;
+    p.memoryPoolsSupported = p.hostRegisterSupported = p.concurrentManagedAccess = 1;
     p.clusterLaunch = capability >= 90;
     p.asyncEngineCount = 2;
     p.pciBusID = number + 1;

@@ -1,5 +1,6 @@
 // Memory of devices and page-locked memory of the host: allocation, copies, fills.
 // (CUDA Runtime API: Memory Management; API synchronization behavior)
+#include <atomic>
 #include <cstring>
 #include <unordered_map>
 
@@ -98,10 +99,15 @@ FillAction box_fill(const cudaPitchedPtr& to, int value, const cudaExtent& exten
     return fill;
 }
 
-/// There are no settings of pools to keep: every pool is this one.
-cudaMemPool_t only_pool() {
-    static int pool;
-    return reinterpret_cast<cudaMemPool_t>(&pool);
+/// Every pool is this one. Its threshold is all that is kept of its settings, and changes nothing.
+std::atomic<std::uint64_t> threshold_of_pool = 0;
+cudaMemPool_t only_pool() { return reinterpret_cast<cudaMemPool_t>(&threshold_of_pool); }
+
+/// Hints change no result, but they must be about managed memory, which variables can be, too.
+void check_hint(const void* begin, std::size_t bytes) {
+    const MemoryKind kind = memory().find(begin).kind;
+    require(bytes > 0 && bytes <= bytes_behind(begin) &&
+            (kind == MemoryKind::managed || (kind == MemoryKind::variable && has_managed_variables())));
 }
 
 void malloc_async(void** address, std::size_t bytes, cudaStream_t stream) {
@@ -523,30 +529,38 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
     return call([] {});
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-    return call([] {});
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void* value) {
+    return call([&] {
+        require(value != nullptr);
+        if (attribute == cudaMemPoolAttrReleaseThreshold) threshold_of_pool = *static_cast<std::uint64_t*>(value);
+    });
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void* value) {
+    return call([&] {
+        require(value != nullptr);
+        require(attribute == cudaMemPoolAttrReleaseThreshold, cudaErrorNotSupported);
+        *static_cast<std::uint64_t*>(value) = threshold_of_pool;
+    });
 }
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) {
     return call([] {});
 }
 
-// Hints change no result.
 #if CUDART_VERSION < 13000
-cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t stream) {
+cudaError_t cudaMemPrefetchAsync(const void* memory, std::size_t bytes, int, cudaStream_t stream) {
 #else
-cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
+cudaError_t cudaMemPrefetchAsync(const void* memory, std::size_t bytes, cudaMemLocation, unsigned,
+                                 cudaStream_t stream) {
 #endif
-    return call([&] { stream_of(stream); });
+    return call([&] { stream_of(stream), check_hint(memory, bytes); });
 }
 #if CUDART_VERSION < 13000
-cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) {
-    return call([] {});
-}
+cudaError_t cudaMemAdvise(const void* memory, std::size_t bytes, cudaMemoryAdvise, int) {
 #else
-cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
-    return call([] {});
-}
+cudaError_t cudaMemAdvise(const void* memory, std::size_t bytes, cudaMemoryAdvise, cudaMemLocation) {
 #endif
+    return call([&] { check_hint(memory, bytes); });
+}
 
 // A texture of linear memory, which tex1Dfetch reads: the object is the address of what the machine wants to know of
 // it.

@@ -74,6 +74,32 @@ st.shared.u32 [data], 9; cp.async.bulk.wait_group.read 0; st.shared.u32 [data+4]
     CHECK(out[3] == 4);
 }
 
+TEST_CASE("copies of cp.async arrive when the mbarrier that they were announced to is waited for") {
+    PtxProgram program(R"(
+.shared .align 16 .b8 data[16]; .shared .align 8 .b64 first; .shared .align 8 .b64 second;
+mov.u32 %r1, data; mov.u32 %r2, first; mov.u32 %r3, second; mov.u32 %r4, %tid.x; setp.ne.u32 %p1, %r4, 0;
+@!%p1 mbarrier.init.shared.b64 [%r2], 2; @!%p1 mbarrier.init.shared.b64 [%r3], 2;
+shl.b32 %r5, %r4, 2; cvt.u64.u32 %rd1, %r5; add.s64 %rd2, %a0, %rd1; add.s64 %rd3, %a1, %rd1;
+add.u32 %r6, %r1, %r5; xor.b32 %r7, %r5, 4; add.u32 %r7, %r1, %r7;
+st.shared.u32 [%r6], 5; st.shared.u32 [%r6+8], 5; bar.sync 0;
+cp.async.ca.shared.global [%r6], [%rd2], 4; cp.async.mbarrier.arrive.shared.b64 [%r2];
+cp.async.ca.shared.global [%r6+8], [%rd2+8], 4; cp.async.mbarrier.arrive.noinc.shared.b64 [%r3];
+ld.shared.u32 %r8, [%r6]; mbarrier.arrive.shared.b64 _, [%r2];
+FIRST: mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0; @!%p2 bra FIRST;
+ld.shared.u32 %r9, [%r7]; ld.shared.u32 %r10, [%r6+8];
+SECOND: mbarrier.test_wait.parity.shared.b64 %p2, [%r3], 0; @!%p2 bra SECOND;
+ld.shared.u32 %r11, [%r7+8];
+st.global.u32 [%rd3], %r8; st.global.u32 [%rd3+8], %r9; st.global.u32 [%rd3+16], %r10; st.global.u32 [%rd3+24], %r11;)",
+                       2);
+    auto* in = program.array<unsigned>(4);
+    for (unsigned i = 0; i < 4; ++i) in[i] = 100 + i;
+    const auto* out = program.array<unsigned>(8);
+    program.run({1}, {2}, in, out);
+    const std::vector<unsigned> expected = {5, 5, 101, 100,
+                                            5, 5, 103, 102}; // too early, the other's, too early, the other's
+    CHECK(std::vector(out, out + 8) == expected);
+}
+
 TEST_CASE("values stored into another block count at its mbarrier") {
     PtxProgram program(R"(
 .shared .align 16 .b8 data[16]; .shared .align 8 .b64 bar;

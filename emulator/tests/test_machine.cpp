@@ -270,6 +270,12 @@ TEST_CASE("faults of addresses are found in every space") {
         {".local .b8 l[16]; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1; st.u32 [%rd1+16], 0;",
          Fault::Kind::illegal_address, "local memory at 16"},
         {"atom.global.add.u32 %r1, [%a0+64], 1;", Fault::Kind::illegal_address, "updates 4 bytes"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%a0+16], {%r1, %r2, %r3, %r4};",
+         Fault::Kind::misaligned_address, "a multiple of 32"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%a0], {%r1, %r2, %r3, %r4}, 12;",
+         Fault::Kind::misaligned_address, "no multiple of 16"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%a0], {%r1, %r2, %r3, %r4};",
+         Fault::Kind::illegal_address, "writes 16 bytes"},
         {"trap;", Fault::Kind::trap, "trap"},
     }));
     PtxProgram program(body);

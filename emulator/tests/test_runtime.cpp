@@ -281,6 +281,48 @@ TEST_CASE("memory in the order of a stream is freed when the stream gets there")
     CHECK(before == after);
 }
 
+TEST_CASE("a pool keeps its threshold") {
+    cudaMemPool_t pool = nullptr;
+    SUCCEEDS(cudaDeviceGetDefaultMemPool(&pool, 0));
+    std::uint64_t threshold = 1 << 20, kept = 0;
+    SUCCEEDS(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    SUCCEEDS(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    CHECK(kept == threshold);
+    CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &kept) == cudaErrorNotSupported);
+    cudaGetLastError();
+}
+
+TEST_CASE("only managed memory can be prefetched or advised on, and only what there is of it") {
+#if CUDART_VERSION < 13000
+    const auto prefetch = [](const void* p, std::size_t bytes) { return cudaMemPrefetchAsync(p, bytes, 0, nullptr); };
+    const int device = 0;
+#else
+    const cudaMemLocation device{cudaMemLocationTypeDevice, 0};
+    const auto prefetch = [&](const void* p, std::size_t bytes) {
+        return cudaMemPrefetchAsync(p, bytes, device, 0, nullptr);
+    };
+#endif
+    const auto advise = [&](const void* p, std::size_t bytes) {
+        return cudaMemAdvise(p, bytes, cudaMemAdviseSetReadMostly, device);
+    };
+    const Device<int> on_device(4);
+    int pageable = 0, *managed = nullptr, both = 0;
+    SUCCEEDS(cudaDeviceGetAttribute(&both, cudaDevAttrConcurrentManagedAccess, 0));
+    CHECK(both == 1);
+    SUCCEEDS(cudaMallocManaged(reinterpret_cast<void**>(&managed), 16));
+    managed[3] = 7;
+    SUCCEEDS(prefetch(managed, 16));
+    SUCCEEDS(advise(managed + 1, 12));
+    CHECK(managed[3] == 7);
+    for (const void* other : {static_cast<const void*>(on_device.data), static_cast<const void*>(&pageable)}) {
+        CHECK(prefetch(other, 4) == cudaErrorInvalidValue);
+        CHECK(advise(other, 4) == cudaErrorInvalidValue);
+    }
+    CHECK(prefetch(managed + 1, 16) == cudaErrorInvalidValue);
+    cudaGetLastError();
+    cudaFree(managed);
+}
+
 TEST_CASE("a call that is not there fails, and says so") {
     cudaArray_t array = nullptr;
     const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);

@@ -185,6 +185,50 @@ TEST_CASE("a matrix product of fragments is that of the matrices") {
         }
 }
 
+TEST_CASE("wmma multiplies matrices that are stored by rows or by columns") {
+    const std::string a_major = GENERATE("row", "col"), b_major = GENERATE("row", "col"),
+                      c_major = GENERATE("row", "col"), sum = GENERATE("f32", "f16");
+    CAPTURE(a_major, b_major, c_major, sum);
+    const auto list = [](const char* kind, unsigned first, unsigned count) {
+        std::string all = "{";
+        for (unsigned i = 0; i < count; ++i) all += (i ? ", " : "") + (kind + std::to_string(first + i));
+        return all + "}";
+    };
+    const bool single = sum == "f32";
+    const std::string shape = ".m16n16k16.global.", a = list("%r", 8, 8), b = list("%r", 16, 8),
+                      c = single ? list("%f", 0, 8) : list("%r", 24, 4);
+    PtxProgram program("mov.u32 %r1, 24;\nwmma.load.a.sync.aligned." + a_major + shape + "f16 " + a +
+                           ", [%a0], %r1;\n" + "wmma.load.b.sync.aligned." + b_major + shape + "f16 " + b +
+                           ", [%a1+64];\n" + // stride: 16
+                           "wmma.load.c.sync.aligned." + c_major + shape + sum + " " + c + ", [%a2], %r1;\n" +
+                           "wmma.mma.sync.aligned." + a_major + "." + b_major + ".m16n16k16." + sum + "." + sum + " " +
+                           c + ", " + a + ", " + b + ", " + c + ";\n" + "wmma.store.d.sync.aligned." + c_major + shape +
+                           sum + " [%a2], " + c + ", %r1;",
+                       3);
+    const auto A = [](unsigned i, unsigned k) { return static_cast<int>((3 * i + 5 * k) % 11) - 5; };
+    const auto B = [](unsigned k, unsigned j) { return static_cast<int>((7 * k + 2 * j) % 9) - 4; };
+    auto* const of_a = program.array<std::uint16_t>(16 * 24);
+    auto* const of_b = program.array<std::uint16_t>(32 + 16 * 16);
+    auto* const singles = program.array<float>(16 * 24, 3);
+    auto* const halves = program.array<std::uint16_t>(16 * 24, Half::of(3).bits);
+    const auto at = [](const std::string& major, unsigned stride, unsigned i, unsigned j) {
+        return major == "row" ? i * stride + j : j * stride + i;
+    };
+    for (unsigned i = 0; i < 16; ++i)
+        for (unsigned j = 0; j < 16; ++j) {
+            of_a[at(a_major, 24, i, j)] = Half::of(A(i, j)).bits;
+            of_b[32 + at(b_major, 16, i, j)] = Half::of(B(i, j)).bits;
+        }
+    program.run({1}, {32}, of_a, of_b, single ? static_cast<void*>(singles) : halves);
+    for (unsigned i = 0; i < 16; ++i)
+        for (unsigned j = 0; j < 24; ++j) { // of c, the last eight of 24 are not the matrix's
+            const unsigned row = c_major == "row" ? i : j, column = c_major == "row" ? j : i;
+            int expected = 3;
+            for (unsigned k = 0; j < 16 && k < 16; ++k) expected += A(row, k) * B(k, column);
+            CHECK((single ? singles[i * 24 + j] : Half{halves[i * 24 + j]}.value()) == expected);
+        }
+}
+
 TEST_CASE("ldmatrix gives each lane its elements, as rows or as columns") {
     const bool transposed = GENERATE(false, true);
     PtxProgram program(std::string(R"(

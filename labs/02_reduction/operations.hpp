@@ -9,6 +9,8 @@
 #include "dot.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
+#include "histogram.hpp"
+#include "optional_sums.hpp"
 #include "scan.hpp"
 #include "series.hpp"
 
@@ -35,7 +37,12 @@ template <class T> struct OneNumber {
 /// The sum of n numbers.
 template <class T> struct SumOf : OneNumber<T> {
     static constexpr const char *sequential = "cpu_sequential", *heading = "sum";
-    static auto variants() { return sum_variants<T>(); }
+    static auto variants() {
+        std::vector<gpulab::Variant<SumRun<T>>> all(sum_variants<T>().begin(), sum_variants<T>().end());
+        const auto optional = optional_sum_variants<T>();
+        all.insert(all.end(), optional.begin(), optional.end());
+        return all;
+    }
     auto problem(std::uint64_t seed) const { return make_sum_problem<T>(this->n, seed); }
     static auto expected(const SumProblem<T>& p) { return expected_sum(p); }
     double allowed(gpulab::Backend backend) const { return tolerance<T>(backend, this->n); }
@@ -97,6 +104,25 @@ template <class T> struct ScanOf {
     }
     double host_bytes() const { return 3 * sizeof(T) * static_cast<double>(n); }
     static gpulab::Parameters figures(const Prefixes<T>&) { return {}; }
+};
+
+/// The histogram of n numbers.
+template <class T> struct HistogramOf {
+    using Element = T;
+    std::size_t n = 0;
+    unsigned bins = 256;
+    static constexpr const char *sequential = "cpu_histogram", *heading = nullptr;
+    static auto variants() { return histogram_variants<T>(); }
+    auto problem(std::uint64_t seed) const { return make_histogram_problem<T>(n, bins, seed); }
+    static auto expected(const HistogramProblem<T>& p) { return expected_histogram(p); }
+    Counts room() const { return Counts(bins); }
+    static double allowed(gpulab::Backend) { return 0; }
+    static auto judge(const HistogramProblem<T>&, const Counts& expected, const Counts& out, double allowed) {
+        return gpulab::compare(expected, out, allowed);
+    }
+    gpulab::Work work() const { return {.bytes = sizeof(T) * static_cast<double>(n)}; }
+    double host_bytes() const { return work().bytes; }
+    static gpulab::Parameters figures(const Counts&) { return {}; }
 };
 
 } // namespace reduction

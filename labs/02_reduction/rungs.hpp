@@ -1,5 +1,6 @@
 /// @file
-/// Declares the rungs, for the tables and the tests: a function for each line of rungs*.inc.
+/// Declares the rungs, for the tables and the tests: a function for each line of rungs*.inc. histogram.hpp declares
+/// those of histograms.
 #pragma once
 
 #include "dot.hpp"

@@ -33,7 +33,7 @@ int run_study(const gpulab::Options& options, const std::string& type, std::size
 /// A row of the study transfers.
 struct TransferRow {
     std::size_t n;
-    double sequential_ms, kernel_ms, total_ms;
+    double sequential_ms, kernel_ms, total_ms; ///< the last: copies and kernel
 };
 
 /// The printed table of the study transfers: speed-ups and rates of the kernel alone, and with the transfers.

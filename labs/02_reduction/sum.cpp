@@ -3,6 +3,7 @@
 #include "compensated.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
+#include "optional_sums.hpp"
 #include "reduction.hpp"
 #include "rungs.hpp"
 
@@ -34,11 +35,20 @@ template <class T> std::span<const gpulab::Variant<SumRun<T>>> sum_variants() {
     return table;
 }
 
+template <class T> std::span<const gpulab::Variant<SumRun<T>>> optional_sum_variants() {
+    constexpr bool in_double = std::is_same_v<T, double>;
+    static constexpr gpulab::Variant<SumRun<T>> table[] = {
+#include "rungs_optional.inc"
+    };
+    return table;
+}
+
 #define INSTANTIATE(T)                                                                 \
     template SumProblem<T> make_sum_problem(std::size_t, std::uint64_t);               \
     template Expected<T> expected_sum(const SumProblem<T>&);                           \
     template gpulab::Comparison compare(const Expected<T>&, const Scalar<T>&, double); \
-    template std::span<const gpulab::Variant<SumRun<T>>> sum_variants<T>();
+    template std::span<const gpulab::Variant<SumRun<T>>> sum_variants<T>();            \
+    template std::span<const gpulab::Variant<SumRun<T>>> optional_sum_variants<T>();
 INSTANTIATE(float)
 INSTANTIATE(double)
 

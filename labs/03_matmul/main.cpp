@@ -32,7 +32,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 
     for (const auto& job : jobs) { // each poisons c, runs its variant and judges what that leaves in c
         report.doing(job.variant.name);
-        const double input_error = matmul::input_error(job.variant.name);
+        const auto input_error = matmul::input_error(job.variant.name);
         report.add(
             gpulab::run(job, problem, c, options, [&] { return matmul::compare(problem, reference, c, input_error); }),
             matmul::work(problem));

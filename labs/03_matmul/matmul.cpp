@@ -67,32 +67,39 @@ template <class T> double tolerance(std::size_t k) {
     return std::sqrt(static_cast<double>(k)) * std::numeric_limits<T>::epsilon();
 }
 
-double input_error(std::string_view variant) {
-    if (variant.ends_with("_bf16")) return 0x1p-8;
-    if (variant == "cuda_three_tf32") return 0x1p-22;
-    return variant.ends_with("_tf32") ? 0x1p-10 : 0;
+InputError input_error(std::string_view variant) {
+    if (variant.ends_with("_fp16")) return {0x1p-11, 0x1p-14};
+    if (variant.ends_with("_bf16")) return {0x1p-8};
+    if (variant == "cuda_three_tf32") return {0x1p-22};
+    return {variant.ends_with("_tf32") ? 0x1p-10 : 0};
 }
 
 std::string_view library_of(std::string_view variant) {
-    if (input_error(variant) == input_error("cuda_cublas_bf16")) return "cuda_cublas_bf16";
-    return input_error(variant) == input_error("cuda_cublas_tf32") ? "cuda_cublas_tf32" : "cuda_cublas";
+    for (const std::string_view library : {"cuda_cublas_fp16", "cuda_cublas_bf16", "cuda_cublas_tf32"})
+        if (input_error(variant).relative == input_error(library).relative) return library;
+    return "cuda_cublas";
 }
 
 template <class T>
-gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c, double input_error) {
+gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c,
+                           const InputError& input_error) {
+    const auto square = [&](double x) {
+        const double length = std::max(std::abs(x), input_error.least);
+        return length * length;
+    };
     std::vector<double> row(p.m), column(p.n); // squared lengths, then lengths
     const std::size_t rows_worth = (1 << 20) / (p.k + 1) + 1, columns_worth = std::max<std::size_t>(rows_worth, 64);
     gpulab::for_ranges(p.m, rows_worth, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
-            for (std::size_t l = 0; l < p.k; ++l) row[i] += double{p.a[i * p.k + l]} * p.a[i * p.k + l];
+            for (std::size_t l = 0; l < p.k; ++l) row[i] += square(p.a[i * p.k + l]);
     });
     gpulab::for_ranges(p.n, columns_worth, [&](std::size_t begin, std::size_t end) {
         for (std::size_t l = 0; l < p.k; ++l)
-            for (std::size_t j = begin; j < end; ++j) column[j] += double{p.b[l * p.n + j]} * p.b[l * p.n + j];
+            for (std::size_t j = begin; j < end; ++j) column[j] += square(p.b[l * p.n + j]);
     });
     for (double& length : row) length = std::sqrt(length);
     for (double& length : column) length = std::sqrt(length);
-    return gpulab::compare(reference, c, tolerance<T>(p.k) + input_error * (2 + input_error),
+    return gpulab::compare(reference, c, tolerance<T>(p.k) + input_error.relative * (2 + input_error.relative),
                            [&](std::size_t e) { return row[e / p.n] * column[e % p.n]; });
 }
 
@@ -128,8 +135,10 @@ template Output<float> reference_product(const Problem<float>&);
 template Output<double> reference_product(const Problem<double>&);
 template double tolerance<float>(std::size_t);
 template double tolerance<double>(std::size_t);
-template gpulab::Comparison compare(const Problem<float>&, const Output<float>&, const Output<float>&, double);
-template gpulab::Comparison compare(const Problem<double>&, const Output<double>&, const Output<double>&, double);
+template gpulab::Comparison compare(const Problem<float>&, const Output<float>&, const Output<float>&,
+                                    const InputError&);
+template gpulab::Comparison compare(const Problem<double>&, const Output<double>&, const Output<double>&,
+                                    const InputError&);
 template std::span<const gpulab::Variant<Run<float>>> variants<float>();
 template std::span<const gpulab::Variant<Run<double>>> variants<double>();
 

@@ -57,11 +57,19 @@ template <class T> Output<T> reference_product(const Problem<T>& p);
 /// show one lost product out of 10^4, and inputs rounded to 10 bits (tensor cores in TF32 mode).
 template <class T> double tolerance(std::size_t k);
 
-/// The largest relative error with which a variant takes an element of A or B; 0 where it takes them as they are.
+/// How a variant takes an element x of A or B: with an error of at most relative * max(|x|, least).
+struct InputError {
+    double relative = 0; ///< 0 where it takes them as they are
+    double least = 0;    ///< the smallest number with all significant bits
+};
+
+/// How a variant takes the elements.
 ///
-/// BF16 rounds to 8 significant bits: 2^-8. TF32 cuts off all but 11: 2^-10. The three products of cuda_three_tf32 lose
-/// 2^-22 in place of the fourth and 2^-23 in each low half, together what an error of 2^-22 in both elements would.
-double input_error(std::string_view variant);
+/// FP16 rounds to 11 significant bits: 2^-11. From 2^-14 down its numbers are 2^-24 apart: the error is 2^-25, which is
+/// 2^-11 times 2^-14. BF16 rounds to 8 significant bits: 2^-8. TF32 cuts off all but 11: 2^-10. The three products of
+/// cuda_three_tf32 lose 2^-22 in place of the fourth and 2^-23 in each low half, together what an error of 2^-22 in
+/// both elements would.
+InputError input_error(std::string_view variant);
 
 /// The baseline with which a variant is compared: the library in the same precision. cuda_three_tf32 gives the
 /// precision of float.
@@ -70,9 +78,10 @@ std::string_view library_of(std::string_view variant);
 /// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of
 /// sum_l |a_il b_lj| by Cauchy and Schwarz, about a third larger for long sums of random numbers, and far cheaper.
 /// @param input_error of the variant. Elements with a relative error u change each product by at most 2 u + u^2, and a
-/// sum by as much of the scale: this is added to the tolerance
+/// sum by as much of the scale: this is added to the tolerance. The lengths take an element below `least` as that
 template <class T>
-gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c, double input_error = 0);
+gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c,
+                           const InputError& input_error = {});
 
 /// The ladder, in reading order: one row per rung. In the table for double, a rung that is written for float throws
 /// gpulab::Unsupported.

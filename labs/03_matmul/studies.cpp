@@ -36,7 +36,7 @@ template <class T>
 Result run_job(const Options& options, Report& report, const gpulab::Job<Run<T>>& job, const Problem<T>& problem,
                const Output<T>& reference, Output<T>& c) {
     report.doing(job.variant.name);
-    const double error = input_error(job.variant.name);
+    const InputError error = input_error(job.variant.name);
     return gpulab::run(job, problem, c, options, [&] { return compare(problem, reference, c, error); });
 }
 

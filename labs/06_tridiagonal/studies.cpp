@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "gpulab/growth.hpp"
-#include "tridiagonal.hpp"
 
 namespace tridiagonal {
 
@@ -59,13 +58,13 @@ template <class T> bool any_runs(const Options& options, const std::vector<gpula
 /// Figures 3.7 to 3.9 of the book: n = 2^5 ... 2^10 for several numbers of systems.
 /// @param both_layouts run the rungs for interleaved data a second time, without transposing
 template <class T>
-void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings,
-                  bool both_layouts) {
+void many_systems(const Options& options, Report& report, const Sweep& sweep,
+                  const std::vector<gpulab::Variant<Run<T>>>& table, bool both_layouts) {
     const std::size_t max_n = options.given("--n") ? sweep.n : 1024;
     const std::size_t most = options.given("--systems") ? sweep.systems : 32768;
     if (max_n < 32 || most < 32)
         throw gpulab::UsageError("--study " + options.study() + ": at least --n 32 and --systems 32 are needed");
-    const auto table = rungs<T>(endings), interleaved = rungs<T>({"_interleaved"});
+    const auto interleaved = rungs<T>({"_interleaved"});
     report.column("n", "n");
     for (const std::size_t systems : {32, 512, 1024, 16384, 32768})
         for (std::size_t n = 32; n <= 1024; n *= 2) {
@@ -74,6 +73,23 @@ void many_systems(const Options& options, Report& report, const Sweep& sweep, co
             if (both_layouts && any_runs<T>(options, interleaved))
                 measure<T>(options, report, sweep, n, systems, interleaved, Layout::interleaved);
         }
+}
+
+/// The kernels of CR and PCR, and CR with the book's launch.
+/// @throws gpulab::UsageError where there is no device for any of them
+template <class T> std::vector<gpulab::Variant<Run<T>>> with_the_books(const Options& options) {
+    (void)gpulab::study_devices(options, {gpulab::Backend::opencl, gpulab::Backend::cuda});
+    auto table = rungs<T>({"opencl_cr", "opencl_pcr", "cuda_cr", "cuda_pcr"});
+    table.push_back({.name = "opencl_book_cr",
+                     .summary = "CR, a group of n / 2 items per system",
+                     .backend = gpulab::Backend::opencl,
+                     .run = GPULAB_IF_OPENCL(opencl_book_cr<T>),
+                     .needs = {.fp64 = sizeof(T) == 8}});
+    table.push_back({.name = "cuda_book_cr",
+                     .summary = "CR, a block of n / 2 threads per system",
+                     .backend = gpulab::Backend::cuda,
+                     .run = GPULAB_IF_CUDA(cuda_book_cr<T>)});
+    return table;
 }
 
 /// Time per equation of one system from 16 unknowns on, or of --systems of them, as far as memory and patience go.
@@ -120,19 +136,23 @@ std::vector<gpulab::StudySummary> study_list() {
          sweep},
         {"figure-3-8", "the book's figures 3.8 and 3.9: speed-ups over Thomas on the CPU, the faster rungs beside them",
          sweep},
+        {"book-launch", "CR with n / 2 threads for each system, as in the book, beside the rungs for CR and PCR",
+         sweep},
         {"growth", "time per equation of one system, or of --systems, from n = 16 to as large as fits or --n", sweep}};
 }
 
 template <class T> int run_study(const Options& options, const Sweep& sweep) {
     Report report(options);
-    if (options.study() == "figure-3-7") many_systems<T>(options, report, sweep, {"cpu_thomas", "_cr", "_pcr"}, false);
-    else if (options.study() == "figure-3-8")
+    const std::string& study = options.study();
+    if (study == "figure-3-7") many_systems<T>(options, report, sweep, rungs<T>({"cpu_thomas", "_cr", "_pcr"}), false);
+    else if (study == "figure-3-8")
         many_systems<T>(options, report, sweep,
-                        {"cpu_thomas", "cuda_cr", "opencl_cr", "cuda_pcr", "opencl_pcr", "_interleaved", "_hybrid",
-                         "_registers", "_gtsv2"},
+                        rungs<T>({"cpu_thomas", "cuda_cr", "opencl_cr", "cuda_pcr", "opencl_pcr", "_interleaved",
+                                  "_hybrid", "_registers", "_gtsv2"}),
                         true);
-    else if (options.study() == "growth") growth<T>(options, report, sweep);
-    else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
+    else if (study == "book-launch") many_systems<T>(options, report, sweep, with_the_books<T>(options), false);
+    else if (study == "growth") growth<T>(options, report, sweep);
+    else throw gpulab::UsageError("--study: '" + study + "' is not known");
     return report.finish();
 }
 

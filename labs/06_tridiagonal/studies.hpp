@@ -8,11 +8,17 @@
 
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
+#include "tridiagonal.hpp"
 
 namespace tridiagonal {
 
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
+
+/// Study book-launch: CR as the book launches it: n / 2 threads and 5 n numbers of shared memory for each system. (Book
+/// 3.4 and 3.5)
+template <class T> Run<T> cuda_book_cr;
+template <class T> Run<T> opencl_book_cr; ///< as cuda_book_cr
 
 /// How far a study goes.
 struct Sweep {

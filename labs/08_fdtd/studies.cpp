@@ -139,6 +139,43 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
         if (fewer) rows(in_full(all), books_steps, layers);
 }
 
+/// Section 4.4.2 of the book tries shapes of blocks. Here those of 512 threads, from one column to one row, and the 32
+/// x 32 of its program 4.3.
+template <class T> void block_shapes(const Options& options, Report& report, const StudySettings& settings) {
+    (void)gpulab::study_devices(options, {Backend::opencl, Backend::cuda}); // throws where there is none
+    report.column("block_x", "block x");
+    report.column("block_y", "block y");
+    const std::vector<gpulab::Variant<Run<T>>> table = {{.name = "opencl_block_shape",
+                                                         .summary = "opencl_plain with any group",
+                                                         .backend = Backend::opencl,
+                                                         .run = GPULAB_IF_OPENCL(opencl_block_shape<T>),
+                                                         .needs = {.fp64 = sizeof(T) == 8}},
+                                                        {.name = "cuda_block_shape",
+                                                         .summary = "cuda_coalesced with any block",
+                                                         .backend = Backend::cuda,
+                                                         .run = gpulab::run_of(variants<T>(), "cuda_block_shape")}};
+    const auto chosen = gpulab::jobs(table, options);
+    const std::size_t n = std::min(settings.largest, steady_size);
+    Case<T> c(options, report, square(n, settings.steps, false));
+    for (const auto& [x, y] : {std::pair{1u, 512u},
+                               {2u, 256u},
+                               {4u, 128u},
+                               {8u, 64u},
+                               {16u, 32u},
+                               {32u, 16u},
+                               {64u, 8u},
+                               {128u, 4u},
+                               {256u, 2u},
+                               {512u, 1u},
+                               {32u, 32u}}) {
+        c.p.block_x = x;
+        c.p.block_y = y;
+        report.begin(parameters(c.p, {}, {{"block_x", x}, {"block_y", y}}));
+        Figures figures;
+        c.measure(chosen, [&](const auto&, Result& result) { result.extra = figures.of(result, c.p.cell_steps()); });
+    }
+}
+
 /// Speed and speed-up at all sizes, for tables 4.2 and figure 4.6 of the book. Both show the same runs: the figure by
 /// size, the table their mean and range.
 template <class T> void table_4_2(const Options& options, Report& report, const StudySettings& settings, bool figure) {
@@ -299,6 +336,7 @@ std::vector<gpulab::StudySummary> study_list() {
     return {
         {"growth", "time per cell and step with a conductor, from 16 x 16 cells to as many as fit or --nx", takes},
         {"table-4-1", "block shapes 128 to 1024 x 1 on grids from 300 x 300 to 6900 x 6900, conductor and PML", takes},
+        {"block-shapes", "blocks of 1 x 512 to 512 x 1, and of 32 x 32, on 1500 x 1500 cells, or --nx if fewer", takes},
         {"table-4-2", "speed and speed-up over one core, mean and range over the sizes", takes},
         {"figure-4-4",
          "the book's pulse at several steps; --frames DIR writes the pictures",
@@ -309,7 +347,7 @@ std::vector<gpulab::StudySummary> study_list() {
 }
 
 std::size_t default_steps(const std::string& study) {
-    return study == "figure-4-4" || study == "ladder" || study == "growth" ? 200 : 1000;
+    return study == "figure-4-4" || study == "block-shapes" || study == "ladder" || study == "growth" ? 200 : 1000;
 }
 
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
@@ -332,6 +370,7 @@ template <class T> int run_study(const Options& options, const StudySettings& se
         !note.empty() && !grows)
         report.say(note);
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);
+    else if (options.study() == "block-shapes") block_shapes<T>(options, report, settings);
     else if (options.study() == "table-4-2") table_4_2<T>(options, report, settings, false);
     else if (options.study() == "figure-4-5") figure_4_5<T>(options, report, settings);
     else if (options.study() == "figure-4-6") table_4_2<T>(options, report, settings, true);

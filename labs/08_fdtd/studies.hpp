@@ -18,6 +18,10 @@ namespace fdtd {
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
+/// Study block-shapes: opencl_plain with groups of block_x x block_y items.
+/// @throws gpulab::Unsupported where the device takes no such groups
+template <class T> Run<T> opencl_block_shape;
+
 /// What the rows of a study hold beside their times: "mcells_per_s" and "seconds"; and "gain", the speed over that of
 /// one variant, its base, on the same device.
 class Figures {

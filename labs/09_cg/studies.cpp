@@ -246,7 +246,7 @@ ScalingModel scaling_model(double one, double two, double wide) {
 
 template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel) {
     const auto n = static_cast<double>(p.n()), nonzeros = static_cast<double>(p.matrix.nonzeros());
-    if (kernel == "dot") return {.bytes = n * sizeof(T), .flops = 2 * n}; // r . r
+    if (kernel == "dot") return {.bytes = 2 * n * sizeof(T), .flops = 2 * n}; // p . q
     if (kernel == "spmv") return {.bytes = nonzeros * (sizeof(T) + 4) + n * (4 + 2 * sizeof(T)), .flops = 2 * nonzeros};
     if (kernel == "next_p" && p.jacobi) return {.bytes = 4 * n * sizeof(T), .flops = 3 * n}; // 1 / a_ii besides
     return {.bytes = 3 * n * sizeof(T), .flops = 2 * n}; // next x, r or p: two read, one written

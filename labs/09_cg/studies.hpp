@@ -45,12 +45,11 @@ template <class T> int run_study(const gpulab::Options& options, std::size_t row
 /// group_sizes(), with 1 to 16 groups per compute unit.
 template <class T> void kernel_rows(const Problem<T>& problem, const std::string& matrix, gpulab::Report& report);
 
-/// Work-items of a group on the current OpenCL device: what the rungs take, and the most that the kernels allow, where
-/// that is more (Thesis, section 4.3.1 and table 4.1).
+/// Work-items of a group on the current OpenCL device: what most rungs take, and the most that the kernels allow,
+/// where that is more, which opencl_tuned takes (Thesis, section 4.3.1 and table 4.1).
 template <class T> std::vector<std::size_t> group_sizes(const Problem<T>& problem);
 
-/// Bytes and operations of one run of one of the five kernels, as kernel_rows() runs it: "dot" is r . r, which reads
-/// one vector.
+/// Bytes and operations of one run of one of the five kernels, as kernel_rows() runs it: "dot" is p . q.
 template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel);
 
 /// How often a kernel runs in a solution, and the bytes and operations of a run, on average.

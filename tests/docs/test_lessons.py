@@ -142,6 +142,35 @@ def test_oclgrind_reports_each_broken_kernel_and_none_that_is_mended(scratch):
     assert run(scratch / "races", "lost_mended_twice").returncode == 2
 
 
+def test_opencl3_computes_with_what_the_device_offers_and_says_what_it_lacks(scratch):
+    if reason := lacking("", [("g++ -lOpenCL", [])]):
+        pytest.skip(reason)
+    program, text = scratch / "opencl3", (LESSONS / "programs/opencl3.cpp").read_text(encoding="utf-8")
+    passed("g++", "-Wall", "-Wextra", "-Werror", LESSONS / "programs/opencl3.cpp", "-lOpenCL", "-o", program)
+    told = passed(program, "ask").stdout.split("\ndevice: ")[0]
+    if "buffers" in told:
+        (scratch / "wrong.cpp").write_text(text.replace("*sum = 0;", "*sum = 1;"), encoding="utf-8")
+        passed("g++", scratch / "wrong.cpp", "-lOpenCL", "-o", scratch / "wrong")
+        assert run(scratch / "wrong", "svm").returncode == 1
+    else:
+        assert passed(program, "svm").stdout == "skipped: the device has no shared virtual memory\n"
+    if shutil.which("oclgrind"):  # OpenCL 1.2
+        assert passed("oclgrind", program, "svm").stdout == "skipped: the device has no shared virtual memory\n"
+        assert "older than 3.0" in passed("oclgrind", program, "ask").stdout
+    kernel, spirv = LESSONS / "programs/saxpy.cl", scratch / "saxpy.spv"
+    (scratch / "wrong.cl").write_text(kernel.read_text(encoding="utf-8").replace("+ b[i]", "- b[i]"), encoding="utf-8")
+    assert run(program, scratch / "wrong.cl").stdout == "0 of 1000000 elements are right\n"
+    for words in ([], ["ask", "ask"], [scratch / "none.cl"]):
+        assert run(program, *words).returncode == 2
+    versions = [version for version in ("", *(f"-{n}" for n in range(14, 30))) if shutil.which(f"clang{version}") and shutil.which(f"llvm-spirv{version}")]
+    if "SPIR-V" not in told:
+        assert passed(program, spirv).stdout == "skipped: the device takes no SPIR-V\n"
+    elif versions:
+        passed(f"clang{versions[0]}", "--target=spir64", "-cl-std=CL1.2", "-emit-llvm", "-c", kernel, "-o", scratch / "saxpy.bc")
+        passed(f"llvm-spirv{versions[0]}", scratch / "saxpy.bc", "-o", spirv)
+        assert passed(program, spirv).stdout == "1000000 of 1000000 elements are right\n"
+
+
 @pytest.mark.parametrize("name", ["races", "errors", "meet"])
 def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name, scratch):
     if not shutil.which("nvcc"):
@@ -162,6 +191,27 @@ def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name
     assert told["cudaGetLastError, 2048 threads in a block"] in ("cudaErrorInvalidConfiguration", "cudaErrorInvalidValue"), told
     assert told["cudaGetLastError, once more"] == told["cudaGetLastError, a store too far"] == "cudaSuccess", told
     assert told["cudaMalloc, which is not to blame"] == told["cudaFree"] == "cudaErrorIllegalAddress", told
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_all_steps_with_the_libraries_give_one_sum_and_a_wait_that_is_missing_shows(waits, scratch):
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    if gpu() and not waits:
+        pytest.skip("on a GPU the sum may be right all the same")
+    text, wait = (LESSONS / "programs/libraries.cu").read_text(encoding="utf-8"), "pipeline.consumer_wait();"
+    assert text.count(wait) == 1
+    (scratch / "libraries.cu").write_text(text if waits else text.replace(wait, ""), encoding="utf-8")
+    how, emulator = ((), ()) if gpu() else (("-cudart", "shared", "-arch=sm_80"), ("env", "CUDA_EMULATOR_CHECK=fail", BUILD / "emulator/run"))
+    compiled = passed("nvcc", "-lineinfo", *how, scratch / "libraries.cu", "-o", scratch / "libraries")
+    assert "libraries.cu" not in compiled.stdout + compiled.stderr  # no warning
+    done = run(*emulator, scratch / "libraries")
+    page = re.sub("(?m)^    ", "", re.search(r"(?m)^    raw .*\n(?:    .*\n)+", text_of("libraries"))[0])
+    if waits:
+        assert done.returncode == 0 and done.stdout == page, done
+        assert run(*emulator, scratch / "libraries", "c++").stderr.startswith("usage: libraries [raw|")
+    else:
+        assert done.returncode == 1 and re.sub(r"(?m)^(pipeline +).* is wrong$", r"\g<1>243498", done.stdout) == page, done
 
 
 def test_a_page_that_shows_something_else_is_found(scratch):

@@ -46,12 +46,12 @@ RULES = {
                                            "gpulab::wait_for_copies<stages - 2>(); __syncthreads();", "gpulab::commit_copies();"],
     "labs/03_matmul/cuda/warp_tile.cuh": ["gpulab::commit_copies(); } gpulab::wait_for_copies<G::stages - 2>(); __syncthreads();",
                                           "gpulab::wait_for_copies<G::stages - 2>(); __syncthreads();", "gpulab::commit_copies();"],
-    "labs/03_matmul/cuda/12_tensor_bf16.cu": [
+    "labs/03_matmul/cuda/13_tensor_bf16.cu": [
         "publish_to_units(); } __syncthreads();", "if (i >= stages) empty[s].wait(i / stages - 1);", "full[s].wait(i / stages);",
         "begin_products();", "commit_products(); wait_for_products<1>(sum);", "empty[(i - 1) % stages].arrive(); } wait_for_products<0>(sum);"],
-    "labs/03_matmul/cuda/13_tensor_tf32.cu": ["publish_to_units(); } __syncthreads();", "begin_products();",
+    "labs/03_matmul/cuda/14_tensor_tf32.cu": ["publish_to_units(); } __syncthreads();", "begin_products();",
                                               "commit_products(); wait_for_products<0>(sum);"],
-    "labs/03_matmul/cuda/14_three_tf32.cu": ["publish_to_units(); } __syncthreads();", "publish_to_units();", "begin_products();",
+    "labs/03_matmul/cuda/15_three_tf32.cu": ["publish_to_units(); } __syncthreads();", "publish_to_units();", "begin_products();",
                                              "commit_products(); wait_for_products<0>(of_step);"],
     "labs/05_streams/cuda/11_polling.cu": [
         "asm volatile(\"ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];\"", ": \"memory\");",

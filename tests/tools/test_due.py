@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import pytest
 from conftest import ROOT
+from conftest import run as started
 
 pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(ROOT / "tools"))
@@ -87,6 +89,16 @@ def of(*names):
 def test_an_edit_makes_due_what_depends_on_it_and_a_comment_nothing(tree, monkeypatch, name, old, new, names):
     monkeypatch.setattr(due.Everything, "plant", planted_in(tree))
     assert changed(tree, name, old, new) == names
+
+
+def test_tests_in_the_folder_of_an_operation_judge_its_rungs_alone(tree, monkeypatch):
+    monkeypatch.setattr(due.Everything, "plant", planted_in(tree))
+    (tree / LAB / "rungs_more.inc").write_text('CUDA_RUNG(cuda_more, "of another operation")\n')
+    (tree / LAB / "cuda/more.cu").write_text("void cuda_more(int) {}\n")
+    (tree / "tests/labs/01_one/more").mkdir()
+    (tree / "tests/labs/01_one/more/test_more.cpp").write_text("int check_more();\n")
+    assert changed(tree, "tests/labs/01_one/more/test_more.cpp", "int", "long") == of("cuda_more")
+    assert of("cuda_a", "cuda_b", "cuda_more") <= changed(tree, "tests/labs/01_one/test_one.cpp", "int", "long")
 
 
 def planted_in(tree):
@@ -242,3 +254,25 @@ def test_without_a_gpu_or_a_build_it_says_so_in_a_line(run, tree):
         assert (done.returncode, done.stderr.count("\n")) == (2, 1) and says in done.stderr
     done = subprocess.run([sys.executable, ROOT / "tools/due", tree / "nowhere", tree, "--count"], capture_output=True, text=True)
     assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "")
+
+
+def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_five_of_the_others(scratch):
+    for name in ("tests/conftest.py", "tests/judged_once.py", "tests/pytest.ini", "tools/judged.py"):
+        (scratch / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, scratch / name)
+    one = scratch / "tests/test_one.py"
+    one.write_text("import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): assert n != 7\n")
+
+    def ran(n=40, seed=1, **environment):
+        done = started(sys.executable, "-B", "-m", "pytest", one,
+                       **{"GPULAB_JUDGED_ONCE": "yes", "GPULAB_MISTAKES_SEED": seed, "GPULAB_MISTAKES": None, **environment})
+        assert f"collected {n} items" in done.stdout and "test_n[7] FAILED" in done.stdout, "what has failed runs each time"
+        return set(re.findall(r"test_n\[(\d+)\] PASSED", done.stdout))
+    assert len(ran()) == 39
+    again = ran()
+    assert 1 <= len(again) < 20 and ran() == again != ran(seed=2)
+    assert len(ran(GPULAB_MISTAKES="all")) == 39 and len(ran(GPULAB_JUDGED_ONCE=None)) == 39
+    (scratch / "tools/other.py").touch()
+    assert len(ran()) == 39 and len(ran()) < 20
+    one.write_text(one.read_text() + "# another text\n")
+    assert len(ran()) == 39

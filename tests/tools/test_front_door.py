@@ -12,7 +12,7 @@ from conftest import LABS, ROOT, passed, refused, run
 from machine import Machine
 
 os.environ.pop("GPULAB_MISTAKES", None)  # of the run that this is a part of
-COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
+COMMANDS = "start run test explain profile list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
 
 
 def lab(*words, **options):
@@ -52,7 +52,7 @@ def test_help_names_every_command(words):
     assert not [command for command in COMMANDS if command not in text]
 
 
-@pytest.mark.parametrize("command", "start run test explain list setup docs doctor help".split())
+@pytest.mark.parametrize("command", "start run test explain profile list setup docs doctor help".split())
 def test_every_command_has_a_help(command):
     done = passed(ROOT / "lab", command, "--help")
     assert "usage: ./lab COMMAND" in done.stdout and done.stderr == ""
@@ -110,7 +110,8 @@ def test_lab_goes_on_in_POSIX_mode_and_without_stderr_and_names_TMPDIR_where_no_
 def test_a_full_stdout_is_an_error_and_what_a_terminal_cannot_show_is_none(scratch):
     machine = Machine(scratch)
     tool = ROOT / "tools"
-    for words in (f"{ROOT}/lab doctor", f"{ROOT}/lab list"):
+    for words in (f"{ROOT}/lab doctor", f"{ROOT}/lab list", f"{tool}/due {ROOT} . --list", f"{tool}/due {ROOT} . --count",
+                  *(f"{tool}/{name} --help" for name in ("plot", "tables", "concordance", "course"))):
         done = machine.run("sh", "-c", f"{words} >/dev/full")
         assert done.returncode != 0 and "No space left on device" in done.stderr and "Traceback" not in done.stderr, done
     for print_it in ("print(1)", "print(1, flush=True)"):

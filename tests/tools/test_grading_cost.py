@@ -1,6 +1,9 @@
 """The check `cost`: kernels lose points by what they ask a GPU for, whatever they cost on this processor."""
 
+import ast
 import dataclasses
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +13,7 @@ import pytest
 from grading_kept import Kept
 from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, exercise_of, files_of, handed_out, judge_of, results_of, told, with_tests
 
+from explain import report as report_of_counts
 from grading import cost, judge as judging, marks, report, student
 from grading.exercises import load
 from grading.fault import Fault
@@ -271,19 +275,37 @@ LOSERS = {
 NOT_ALL_RIGHT = {"tree by one item in vectors": "one group and its neighbours", "pcr by one item": "a zero pivot",
                  "pcr by each item for itself": "a zero pivot", "pcr from global memory by each item": "a zero pivot"}
 
+# In CUDA: a change of the rung.
+IN_CUDA = {
+    "row by one lane": ("spmv", "slice-per-row", ("= row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32",
+                                                  "= row_start[i]; lane == 0 && k < row_start[i + 1]; ++k"), ["by 1 of 32 lanes"]),
+    "cr by one thread": ("tridiagonal", "cr", ("for (unsigned i = (threadIdx.x + 1) * 2 * step - 1; i < n; i += blockDim.x * 2 * step) {",
+                                               "for (unsigned i = 2 * step - 1; threadIdx.x == 0 && i < n; i += 2 * step) {"), ["by 1 of 32 lanes"]),
+    "dot of cg by one thread": ("cg", "dot", ("const double all = block_sum(static_cast<double>(sum));", """__shared__ double sums[block_threads];
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    double all = 0;
+    for (unsigned other = 0; threadIdx.x == 0 && other < block_threads; ++other) all += sums[other];"""), ["by 1 of 32 lanes"]),
+    "all of cg by one thread": ("cg", "dot", ("""+ threadIdx.x; i < n;
+         i += gridDim.x * std::size_t{blockDim.x})
+        sum += a[i] * b[i];""", """; threadIdx.x == 0 && i < n;
+         i += gridDim.x * std::size_t{blockDim.x})
+        for (std::size_t k = i; k < n && k < i + blockDim.x; ++k) sum += a[k] * b[k];"""), ["24% of the lanes work"]),
+}
+
+
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
     def graded(name):
-        _, exercise, codes, printed = LOSERS[name.removeprefix("cost opencl ")]
+        exercise, part, files, printed = submissions[name]
         wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
-        results = costs(judge, exercise, *codes, tests=lambda one: of_cost(one) or (
-            one.visible and one.check == "values" and one.name != wrong_in))
-        for one in results:
-            if one.test != "what a GPU is asked for":
+        asked = with_tests(exercise, lambda one: of_cost(one) or (one.visible and one.check == "values" and one.name != wrong_in))
+        for one in judge.judge(asked, part, files, 0):
+            if not one.test.startswith("what a GPU is asked for"):
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
             assert (one.outcome, one.score) == (FAILED, 0), f"{name}: {told([one])}"
-            assert all(words in one.message for words in printed), f"{name}: {one.message}"
+            assert all(words in one.message for words in ast.literal_eval(printed)), f"{name}: {one.message}"
         return "rejected", "cost"
 
     with judge_of(lab) as judge:
@@ -291,6 +313,13 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
         for name, (_, exercise, codes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
             whole, part = exercise_of(ready(judge), exercise)
             submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(printed)
+        for name, (_, exercise, (old, new), printed) in [pair for pair in IN_CUDA.items() if pair[1][0] == lab]:
+            whole = exercise_of(judge, exercise)[0]
+            part = whole.parts["cuda"]
+            text = judge.lab.rung(part.files[0])
+            assert old in text, name
+            if judge.emulated and not judge.why_not(part):
+                submissions[f"cost cuda {name}"] = whole, part, {part.files[0]: text.replace(old, new).encode()}, repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
@@ -315,6 +344,81 @@ def test_another_honest_way_keeps_them():
     with judge_of("reduction") as judge:
         results = costs(ready(judge), "prefix-sum", *SCAN_IN_TREES, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
         assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+# Histograms between the marks of their exercise, in OpenCL and in CUDA: without all tests, or those that find the mistake.
+HISTOGRAM = {
+    "opencl": ("local uint mine[MAX_BINS];", "for (uint b = me; b < bins; b += get_local_size(0)) mine[b] = 0;", "barrier(CLK_LOCAL_MEM_FENCE);",
+               "for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) atomic_inc(&mine[(uint)a[i]]);",
+               "for (uint b = me; b < bins; b += get_local_size(0)) atomic_add(&counts[b], mine[b]);"),
+    "cuda": ("__shared__ unsigned mine[max_bins];", "for (unsigned b = me; b < bins; b += blockDim.x) mine[b] = 0;", "__syncthreads();",
+             "for (std::size_t i = blockIdx.x * blockDim.x + me; i < n; i += gridDim.x * blockDim.x) "
+             "atomicAdd(&mine[static_cast<unsigned>(a[i])], 1u);",
+             "for (unsigned b = me; b < bins; b += blockDim.x) atomicAdd(&counts[b], mine[b]);")}
+RUNS = """uint last = 0, run = 0; // of equal neighbours
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const uint bin = (uint)a[i];
+        if (bin != last) {
+            if (run) atomic_add(&mine[last], run);
+            run = 0, last = bin;
+        }
+        ++run;
+    }
+    if (run) atomic_add(&mine[last], run);"""
+RANGES = """const size_t each = (n + get_num_groups(0) - 1) / get_num_groups(0), first = get_group_id(0) * each;
+    for (size_t i = first + me; i < min(first + each, (size_t)n); i += get_local_size(0)) atomic_inc(&mine[(uint)floor(a[i])]);"""
+WARP_AT_ONCE = """const std::size_t grid = gridDim.x * std::size_t{blockDim.x};
+    for (std::size_t first = blockIdx.x * blockDim.x; first < n; first += grid) {
+        const unsigned bin = first + me < n ? static_cast<unsigned>(a[first + me]) : max_bins;
+        const unsigned same = __match_any_sync(0xffffffffu, bin);
+        if (bin < max_bins && (same & ((1u << me % 32) - 1)) == 0) atomicAdd(&mine[bin], static_cast<unsigned>(__popc(same)));
+    }"""
+GPU, RACES = "what a GPU is asked for", "no data race, small"
+
+
+def histograms(backend):
+    """By name: the code, and a visible test that it fails; None where it is right."""
+    room, zero, wait, count, add = whole = HISTOGRAM[backend]
+    copies = 16 if backend == "opencl" else 8  # for groups of at most 512 items, or 256 threads
+    both = {
+        "with a copy for each warp": ([
+            room.replace("mine", f"all[{copies}]"), f"for (int w = 0; w < {copies}; ++w) " + zero.replace("mine", "all[w]"), wait,
+            count.replace("mine", "all[me / 32]"), wait, f"for (int w = {copies - 1}; w >= 0; --w) " + add.replace("mine", "all[w]").replace(
+                "atomic", "if (w > 0) all[0][b] += all[w][b]; else atomic")],
+            None),
+        "without zeros": ([room, wait, count, wait, add], RACES),
+        "without a barrier before": ([room, zero, count, wait, add], RACES),
+        "without a barrier after": ([room, zero, wait, count, add], RACES),
+        "counted without atomics": ([room, zero, wait, re.sub(r"atomic\w+\(&(mine\[.*\])(, 1u)?\);", r"++\1;", count), wait, add], RACES),
+        "added without atomics": ([*whole[:3], count, wait, re.sub(r"atomic\w+\(&counts\[b\], mine\[b\]\)", "counts[b] += mine[b]", add)], RACES),
+        "in global memory": ([count.replace("mine[", "counts[")], GPU),
+        "added by one item": ([room, zero, wait, count, wait, "if (me == 0) " + re.sub(r"= me; (.*?); b \+= \S+\)", r"= 0; \1; ++b)", add)], GPU),
+    }
+    ways = {"by runs": RUNS, "by ranges": RANGES} if backend == "opencl" else {"by warps at once": WARP_AT_ONCE}
+    return both | {name: ([room, zero, wait, way, wait, add], None) for name, way in ways.items()}
+
+
+@pytest.mark.parametrize("backend", ["opencl", "cuda"])
+def test_histograms_of_all_kinds_are_right_and_the_usual_mistakes_are_found(backend):
+    with judge_of("reduction", kind="none") as judge:
+        exercise, _ = exercise_of(ready(judge), "histogram")
+        part = exercise.parts[backend]
+        if judge.why_not(part) or (backend == "cuda" and not judge.emulated):
+            pytest.skip(judge.why_not(part) or "a GPU")
+        tried = histograms(backend)
+        files = {name: {part.files[0]: solved(judge.lab.rung(part.files[0]), ["    " + "\n    ".join(code)]).encode()}
+                 for name, (code, _) in tried.items()}
+
+        def graded(name):
+            which = name.removeprefix(f"histogram {backend} ")
+            wrong_in = tried[which][1]
+            wanted = with_tests(exercise, lambda one: one.name == wrong_in if wrong_in else one.check != "speed")
+            results = judge.judge(wanted, part, files[which], 0)
+            assert {one.outcome for one in results} == {FAILED if wrong_in else PASSED}, f"{name}: {told(results)}"
+            return "rejected" if wrong_in else "passed", wrong_in or ""
+
+        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, files[name]) for name in tried})
+        assert len(kept.judged_by(graded)) == len(tried)
 
 
 @pytest.mark.parametrize("backend", ["opencl", "cuda"])
@@ -467,6 +571,50 @@ def test_formulas_have_numbers_names_signs_and_some_functions():
         with pytest.raises(ValueError) as refused:
             cost.value(formula, sizes)
         assert "\n" not in str(refused.value), formula
+
+
+def counts_of(*sites, **more):
+    """What a launch of two groups of 64 items writes. A site is kind, space, requests, lanes, sectors or passes, and more."""
+    zero = dict.fromkeys(report_of_counts.COUNTED, 0) | {"file": "k.cl", "width": 4, "excess": 0, "worst": []}
+    sites = [zero | {"line": line, "kind": kind, "space": space, "requests": requests, "lanes": lanes,
+                     "passes" if space == "local" else "splits" if kind == "branch" else "sectors": most} | dict(rest)
+             for line, (kind, space, requests, lanes, most, *rest) in enumerate(sites, 1)]
+    return json.dumps({"whole": True, "groups": 2, "warps": 4, "barriers": 6, "idle": 0, "items": [128, 1, 1], "executed": [70, 20, 600],
+                       "sites": sites} | more)
+
+
+EACH_KIND = counts_of(("load", "global", 10, 320, 40), ("store", "global", 5, 80, 20), ("atomic", "global", 1, 32, 3), ("branch", "", 9, 288, 2),
+                      ("load", "local", 4, 96, 12, ("joined", 2)), ("store", "shared", 2, 64, 0, ("passes", 3)))
+BY_HAND = {"global_requests": 16, "global_sectors": 63, "bytes_read": 43 * 32, "bytes_written": 23 * 32, "local_requests": 6,
+           "local_passes": 15, "passes": 15 / (4 * 2 + 2), "barriers": 6, "splits": 2, "instructions": 70,
+           "lanes": (320 + 80 + 32 + 96 + 64) / (32 * 22)}
+
+
+def test_each_count_is_that_by_hand_and_a_bound_holds_up_to_its_room_and_no_further():
+    assert BY_HAND.keys() == cost.COUNTS.keys()
+    one = cost.counted(EACH_KIND)
+    for name, by_hand in BY_HAND.items():
+        assert cost.amount(one, name) == by_hand, name
+        for cuda, room in ((False, 1), (True, 1 if name == "passes" else 1.05)):
+            at = by_hand * room if name == "lanes" else by_hand / room  # the strictest bound that holds
+            for much, kept in ((1.001, name != "lanes"), (0.999, name == "lanes")):
+                assert (cost.too_much(EACH_KIND, {name: str(at * much)}, {}, "k.cl", "", cuda) is None) == kept, (name, cuda, much)
+    assert cost.amount(cost.counted(EACH_KIND + "\n" + counts_of(instructions=7)), "instructions") == 77, "two launches, one in CUDA"
+    bounds = cost.bounds_of_rung(EACH_KIND)
+    assert bounds == {name: f"{4 * by_hand:.0f} + 8 * warps" for name, by_hand in BY_HAND.items() if name not in ("passes", "lanes")}
+
+
+def test_one_item_that_does_more_than_a_quarter_of_what_several_do_is_named():
+    for executed, items, share in (((70, 26, 100), 64, "26%"), ((70, 25, 100), 64, ""), ((70, 26, 100), 63, "")):
+        launch = counts_of(executed=executed, items=[items, 1, 1])
+        assert cost.one_item(cost.counted(launch)) == (f"; one work-item of a group does {share} of the work" if share else ""), executed
+
+
+def test_the_work_of_a_launch_is_itself_and_what_it_has_most_of_in_instructions_of_an_H100():
+    of_sectors, of_passes = (counts_of(("load", space, 1, 32, 10 ** 6), instructions=8) for space in ("global", "local"))
+    waiting, many = counts_of(instructions=800), counts_of(instructions=10 ** 6, warps=10 ** 6)
+    for launch, most in ((of_sectors, 5.3e6), (of_passes, 4e6), (waiting, 800 / 4 * 8 * 528), (many, 1e6)):
+        assert cost.work(launch) == 9e5 + most and cost.work(f"{launch}\n{many}") == 9e5 + most + 9e5 + 1e6, most
 
 
 @pytest.mark.parametrize("line, printed", [

@@ -326,6 +326,17 @@ def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_openc
     assert result.outcome == outcome and re.search(told if "|" in told else re.escape(told), result.message), result
 
 
+def test_in_cuda_a_missing_barrier_that_leaves_the_values_right_costs_the_points_of_races_only():
+    with judge_of("spmv") as judge:
+        exercise = with_tests(next(one for one in judge.lab.exercises if one.name == "slice-per-row"), lambda one: one.visible)
+        part = exercise.parts["cuda"]
+        if judge.why_not(part) or not judge.emulated:
+            pytest.skip(judge.why_not(part) or "CUDA has a GPU here")
+        text = judge.lab.rung(part.files[0]).replace("__syncwarp(); // the first", "// the first")
+        results = judge.judge(exercise, part, {part.files[0]: text.encode()}, 0)
+        assert [one.outcome for one in results] == [FAILED if test.check == "races" else PASSED for test in exercise.tests], results
+
+
 @pytest.mark.parametrize("name", LABS)
 def test_a_rung_in_cuda_asks_the_emulator_for_what_its_test_allows(name):
     """A hand-out has no rung to compare with: where the rung itself asked for more, no submission would be right."""

@@ -14,11 +14,12 @@ from grading_kept import Kept
 from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, exercise_of, files_of, hidden_races, judge_of, of_values, results_of, saxpy, told,
                              why_not_compiled, with_tests)
 
-from grading import clock, judge as judging, report
+from grading import clock, grade, judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, FAILED, NOT_GRADED, PASSED, TIMED_OUT
 from grading.sandbox import Sandbox
+from grading.submission import Submission
 
 
 HONEST = """
@@ -210,6 +211,19 @@ def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor
         results = [judging.Result("values", "passed", score, 5), judging.Result("speed", "passed", 0, 5, ratio=ratio)]
         assert judging.Judge.why_look(judge, part, {name: text.encode()}, results).startswith(why) and \
             bool(judging.Judge.why_look(judge, part, {name: text.encode()}, results)) == bool(why), (ratio, why)
+
+
+def test_a_mistake_that_takes_most_points_of_an_exercise_is_marked_for_the_instructor(saxpy, monkeypatch):
+    exercise = saxpy.lab.exercises[0]
+    monkeypatch.setattr(saxpy, "lab", dataclasses.replace(saxpy.lab, exercises=[exercise]))
+    race = "a thread reads what another one writes"
+    handed_in = Submission("ada", {name: b"" for part in exercise.parts.values() for name in part.files})
+    for score, outcome, behaves, printed in ((2, "failed", "", [f"may have taken 6 of 8 points: {race}"]), (0, "failed", "Like x.", ["8 of 8 points: Like x."]),
+                                             (3, "failed", "Like x.", []), (0, NOT_GRADED, "", [])):
+        races = judging.Result("no access outside the arrays", outcome, 0, 4, public=race, behaves=behaves)
+        monkeypatch.setattr(saxpy, "judge", lambda *_, one=judging.Result("values", "failed", score, 4), races=races: [one, races])
+        told_of = grade.grade_one(saxpy, handed_in, 0, {}, argparse.Namespace(describe=lambda *_: None))["look"]
+        assert len(told_of) == len(printed) and all(words in one for words, one in zip(printed, told_of)), (score, told_of)
 
 
 def test_a_time_that_is_long_once_is_measured_again(saxpy, monkeypatch):

@@ -111,9 +111,9 @@ def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
     sandbox.end(process, 0)
 
 
-def test_many_processes_that_compute_take_no_points_from_a_neighbour():
+def test_64_processes_that_compute_take_no_points_from_a_neighbour():
     with judge_of("saxpy", seconds=5) as judge:
-        spins = judge.sandbox.start(["/usr/bin/python3", "-c", "import os\nfor _ in range(4): os.fork()\nwhile True: pass"], slot=1,
+        spins = judge.sandbox.start(["/usr/bin/python3", "-c", "import os\nfor _ in range(6): os.fork()\nwhile True: pass"], slot=1,
                                     scratch=judge.sandbox.folder("slot1", 1), readable=[], environment={})
         results = results_of(judge, "many-blocks", tests=lambda one: one.check == "values")
         assert judge.sandbox.processor_time(spins, 1)[1], "they compute yet"

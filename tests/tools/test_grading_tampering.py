@@ -77,6 +77,9 @@ def test_a_submission_in_cuda_that_does_not_use_its_kernels_scores_nothing(reque
 def test_without_bubblewrap_as_a_user_who_owns_nothing_it_scores_no_more_either(request, name):
     if os.geteuid() != 0:
         pytest.skip("only root can run programs as another user")
+    with judge_of("saxpy") as judge:
+        if judge.sandbox.kind == "user":
+            pytest.skip("without bubblewrap the tests above ran so")
     tampering(request, name, "user")
 
 

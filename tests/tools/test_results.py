@@ -733,52 +733,6 @@ def test_the_pictures_of_the_hand_outs_show_the_results_as_they_are(copy):
 # tools/counts
 
 
-METRICS = ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-           "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-           "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-           "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-           "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", "sm__warps_launched.sum", "smsp__inst_executed.sum",
-           "smsp__thread_inst_executed.sum")
-
-
-def profiled(scratch, metrics=METRICS, status="passed", kernels=("fma_kernel(int)", "one", "two", "one", "two")):
-    """Runs tools/counts --ncu reduction with an ncu that prints a row per launch; row i counts i * 1000 + the metric's number."""
-    table = [["ID", "Kernel Name", *metrics], ["", "", *["request"] * len(metrics)]]
-    table += [[str(i), name, *(f"{i * 1000 + m:,}" for m in range(len(metrics)))] for i, name in enumerate(kernels)]
-    lines = "\n".join(",".join(f'"{cell}"' for cell in row) for row in table)
-    outcome = {"devices": [{"id": "cuda:0", "name": "A GPU"}], "variants": [{"device": "cuda:0", "status": status}]}
-    (scratch / "table.csv").write_text("==PROF== connected\n" + lines + "\n")
-    (scratch / "outcome.json").write_text(json.dumps(outcome))
-    ncu = scratch / "bin/ncu"
-    ncu.parent.mkdir()
-    ncu.write_text(f'#!/bin/sh\nwhile [ "$1" != --json ]; do shift; done\ncp {scratch}/outcome.json "$2"\ncat {scratch}/table.csv\n')
-    ncu.chmod(0o755)
-    for part in ("docs/results/counts", "docs/figures", "tools"):
-        shutil.copytree(ROOT / part, scratch / part)
-    (scratch / "docs/results/counts/ncu/reduction.json").unlink()
-    return started(sys.executable, "-B", scratch / "tools/counts", "--ncu", "reduction",
-                   PATH=f"{ncu.parent}:{os.environ['PATH']}")
-
-
-def test_counts_of_the_hardware_are_those_of_one_run_without_the_kernel_that_measures_the_device(scratch):
-    done = profiled(scratch)
-    made = json.loads((scratch / "docs/results/counts/ncu/reduction.json").read_text())
-    assert made["device"] == "A GPU", done
-    assert [(v["variant"], v["twin"]) for v in made["variants"]] == [
-        (f"opencl_{name}", f"cuda_{name}") for name in ("tree_interleaved", "tree_sequential", "grid_stride")]
-    for variant in made["variants"]:  # launches 1 and 2
-        assert variant["sums"] == {"global_requests": 6002, "global_sectors": 6010, "local_passes": 6018, "conflicts": 6026,
-                                   "warps": 3016, "instructions": 3018, "thread_instructions": 3020, "launches": 2}
-
-
-@pytest.mark.parametrize("how, printed", [
-    ({"metrics": METRICS[:-1]}, f"ncu does not count {METRICS[-1]} on this device"), ({"status": "failed"}, "its result is failed"),
-    ({"kernels": ["fma_kernel(int)"]}, "ncu has seen no kernel")])
-def test_what_the_hardware_did_not_count_is_refused_and_no_file_written(scratch, how, printed):
-    refused(profiled(scratch, **how), printed)
-    assert not (scratch / "docs/results/counts/ncu/reduction.json").exists()
-
-
 def test_hardware_and_simulator_agree_where_the_pages_say_so():
     """In requests, sectors and passes; where they differ, by what the MEASURED pages explain."""
     explained = {("reduction", "opencl_grid_stride"): {"global_requests": 8, "global_sectors": 9, "local_passes": 360},

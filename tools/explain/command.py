@@ -41,18 +41,18 @@ def write(path, text):
         raise Refusal(f"cannot write {path}: {error.strerror}") from None
 
 
-def refusing(function, *arguments):
+def refusing(function, *arguments, name="explain"):
     """Runs a command and gives its exit code."""
     try:
         code = function(*arguments) or 0
         sys.stdout.flush()
         return code
     except Refusal as refusal:
-        print(f"explain: {refusal}", file=sys.stderr)
+        print(f"{name}: {refusal}", file=sys.stderr)
         return 2
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader, such as head, has seen enough
             return 0
-        print(f"explain: cannot write to {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
+        print(f"{name}: cannot write to {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
         return 2

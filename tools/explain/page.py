@@ -7,10 +7,19 @@ import report
 
 
 def page(root, lab, all_explained):
+    return filled(lab, [of_variant(root, one) for one in all_explained],
+                  "Counted by running the kernels in a simulator, 32 work-items as one warp unless stated otherwise. These are requests, not times.",
+                  ["access", "requests", "lanes", "sectors (least)", "passes (least)"],
+                  "The redder a line, the more it takes beyond the least: sectors, passes and branches that split a warp.")
+
+
+def filled(lab, variants, how, columns, red):
+    """@param variants as of_variant() makes them; how: how they were counted; columns: of the counts; red: what a red line means"""
     text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    content = json.dumps({"lab": lab, "variants": [of_variant(root, one) for one in all_explained]}, separators=(",", ":"))
-    return text.replace("{{title}}", f"{lab}: {', '.join(one.variant for one in all_explained)}").replace(
-        "{{content}}", content.replace("<", "\\u003c"))
+    content = json.dumps({"lab": lab, "columns": columns, "variants": variants}, separators=(",", ":"))
+    for name, value in (("title", f"{lab}: {', '.join(one['variant'] for one in variants)}"), ("how", how), ("red", red)):
+        text = text.replace(f"{{{{{name}}}}}", value)
+    return text.replace("{{content}}", content.replace("<", "\\u003c"))
 
 
 def of_variant(root, one):

@@ -18,7 +18,8 @@ SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "4096"], "matmul": ["--m
          "cg": ["--generate", "laplace2d:16", "--limit", "2", "--tolerance", "0"]}
 # Variants of another operation than the one that the program chooses by itself.
 OPERATIONS = {"saxpy": {"distances": ["--op", "distances"]},
-              "reduction": {"opencl_dot": ["--op", "dot"], "scan": ["--op", "inclusive-scan"], "series": ["--op", "pi"]},
+              "reduction": {"opencl_dot": ["--op", "dot"], "scan": ["--op", "inclusive-scan"], "series": ["--op", "pi"],
+                            "histogram": ["--op", "histogram"]},
               "lu": {"solve": ["--op", "solve"], "batch": ["--op", "batch"], "_batch": ["--matrices", "4"]}}
 # What takes a file, whose size counts.
 FILES = {"spmv": "--matrix", "streams": "--input", "tridiagonal": "--input", "lu": "--matrix", "cg": "--matrix"}

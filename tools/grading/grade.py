@@ -69,9 +69,11 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             mistakes.describe(exercise, part, files, results, slot)
             if why := judge.why_look(part, files, results):
                 look.append(f"{exercise.name}: {why}")
-            race = next((one.public for one in results if one.test in races), "")
-            if not any(one.score for one in results) and (cause := "".join(one.behaves for one in results) or race):
-                look.append(f"{exercise.name}: one mistake may have taken all points: {cause}")
+            judged = [one for one in results if one.outcome != NOT_GRADED]
+            race = next((one.public for one in judged if one.test in races), "")
+            score, points = sum(one.score for one in judged), sum(one.points for one in judged)
+            if score <= points / 4 and (cause := "".join(one.behaves for one in judged) or race):
+                look.append(f"{exercise.name}: one mistake may have taken {points - score:g} of {points:g} points: {cause}")
         warnings |= {one.message for one in results if one.message.startswith(NOT_COUNTED)}
         warnings |= {f"{exercise.name}, {one.test}: {one.message}" for one in results if one.message.startswith(BUSY)}
         exercises[exercise.name] = {"backend": part.backend, "device": judge.device(part),

@@ -444,7 +444,8 @@ class Run:
                 more: tuple[Path, ...] = ()) -> Iterator[Worker]:
         """A worker with a new empty folder: it finds nothing of an earlier worker. In the end it is killed.
 
-        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and ends with FOUND if that finds something
+        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and in a test of races ends with FOUND if
+               that finds something. A test of cost runs without, as in OpenCL: a race costs the points of races only
         @param kept a folder in which its files stay
         @param more files that it may read
         """
@@ -456,7 +457,7 @@ class Run:
         if emulated and self.judge.emulator:
             readable.append(self.judge.emulator)
             variables |= {"LD_LIBRARY_PATH": str(self.judge.emulator.parent), "CUDA_EMULATOR_INSTRUCTIONS": str(MOST_INSTRUCTIONS),
-                          "CUDA_EMULATOR_CHECK": "fail" if tool == EMULATOR else "off"}
+                          "CUDA_EMULATOR_CHECK": "fail" if tool == EMULATOR and self.test.check == "races" else "off"}
             tool = None
         if counted and emulated:
             counter = Counts(sandbox.owner(slot))

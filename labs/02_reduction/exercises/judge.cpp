@@ -1,6 +1,6 @@
 /// @file
 /// The judge of this lab's exercises. Fields of a case: op, type, n, `numbers` (see numbers() below) and, for prefix
-/// sums, `scan`.
+/// sums, `scan`; for histograms `bins` and `numbers`, see HistogramTask.
 #include "gpulab/grading/judge.hpp"
 
 #include <algorithm>
@@ -110,6 +110,28 @@ template <class T> struct ScanTask : PrefixSum<T> {
     }
 };
 
+template <class T> struct HistogramTask : Histogram<T> {
+    /// The numbers of a case: "anywhere" in all bins, "on the borders" (of a bin the least and the greatest number),
+    /// "one bin" (all in the one with the number `at`).
+    static HistogramProblem<T> make(const Case& c, std::uint64_t seed) {
+        const auto n = field<std::size_t>(c, "n", 0);
+        const auto bins = field<unsigned>(c, "bins", 256);
+        const auto kind = field<std::string>(c, "numbers", "anywhere");
+        HistogramProblem<T> p = make_histogram_problem<T>(n, bins, seed);
+        if (kind == "on the borders")
+            for (std::size_t i = 0; i < n; ++i) {
+                const T least = std::floor(p.a[i]);
+                p.a[i] = gpulab::random_bits(seed, i) % 2 == 0 ? least : std::nextafter(least + 1, T{0});
+            }
+        else if (kind == "one bin") p.a.assign(n, static_cast<T>(field<unsigned>(c, "at", 0)));
+        else if (kind != "anywhere") throw gpulab::UsageError("no numbers are called " + kind);
+        return p;
+    }
+    static gpulab::Comparison check(const Case&, const HistogramProblem<T>& p, const Counts& out) {
+        return gpulab::compare(expected_histogram(p), out, 0);
+    }
+};
+
 } // namespace
 
 } // namespace reduction
@@ -119,4 +141,5 @@ void gpulab::grading::add_tasks(Judge& judge) {
     judge.add<SumTask, float, double>("sum");
     judge.add<DotTask, float, double>("dot");
     judge.add<ScanTask, float, double, int>("scan");
+    judge.add<HistogramTask, float, double>("histogram");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dot.hpp"
+#include "histogram.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
 
@@ -33,6 +34,15 @@ template <class T> struct PrefixSum {
     template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.kind, p.a); }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
     static Output room(const Problem& p) { return Output(p.size()); }
+};
+
+/// A histogram. @tparam T float or double
+template <class T> struct Histogram {
+    using Problem = HistogramProblem<T>;
+    using Output = Counts;
+    template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.bins, p.a); }
+    template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
+    static Output room(const Problem& p) { return Output(p.bins); }
 };
 
 } // namespace reduction

@@ -1,13 +1,15 @@
-// Baselines: the vendor's library on tensor cores, in the precisions of cuda_tensor_bf16 and cuda_tensor_tf32.
+// Baselines: the vendor's library on tensor cores, in the precisions of cuda_tensor_fp16, _bf16 and _tf32.
 //
-// As in baseline_cublas.cu the library sees all matrices transposed. BF16 takes matrices that were rounded beforehand,
-// and gives float. TF32 takes floats, as the rung does; the tensor cores ignore their last 13 bits.
+// As in baseline_cublas.cu the library sees all matrices transposed. FP16 and BF16 take matrices that were rounded
+// beforehand, and give float. TF32 takes floats, as the rung does; the tensor cores ignore their last 13 bits.
 #include <algorithm>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
-#include "bf16.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "matmul.hpp"
+#include "narrow.hpp"
 
 namespace matmul {
 
@@ -32,11 +34,21 @@ void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch, const
     out.copy_to(c);
 }
 
+/// The same with matrices rounded to a 16-bit format.
+template <class Number>
+void multiply_narrow(const Problem<float>& p, Output<float>& c, Stopwatch& watch, cudaDataType_t type) {
+    const NarrowMatrix<Number> a(p.a, p.m, p.k), b(p.b, p.k, p.n);
+    multiply(p, c, watch, a.data(), a.pitch(), b.data(), b.pitch(), type, CUBLAS_COMPUTE_32F);
+}
+
 } // namespace
 
+void cuda_cublas_fp16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    multiply_narrow<half>(p, c, watch, CUDA_R_16F);
+}
+
 void cuda_cublas_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
-    const Bf16Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n);
-    multiply(p, c, watch, a.data(), a.pitch(), b.data(), b.pitch(), CUDA_R_16BF, CUBLAS_COMPUTE_32F);
+    multiply_narrow<__nv_bfloat16>(p, c, watch, CUDA_R_16BF);
 }
 
 void cuda_cublas_tf32(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {

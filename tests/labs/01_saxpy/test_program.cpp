@@ -237,7 +237,9 @@ TEST_CASE("a vendor's library that fails while it is loaded costs its own device
     CHECK(alone.err.ends_with(
         fmt::format("{}saxpy: back end opencl: {} {} in the search for devices\n", line, file, fault)));
 
-    for (const auto& entry : std::filesystem::directory_iterator("/etc/OpenCL/vendors"))
+    const std::filesystem::path others = "/etc/OpenCL/vendors";
+    if (!std::filesystem::exists(others)) SKIP("this loader finds its libraries elsewhere");
+    for (const auto& entry : std::filesystem::directory_iterator(others))
         std::filesystem::copy(entry, vendors.path(""));
     const auto both = run();
     CHECK(both.exit_code == 0);

@@ -17,7 +17,10 @@
 #endif
 #include "gpulab_testing/contract.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "histogram.hpp"
+#include "optional_sums.hpp"
 #include "studies.hpp"
+#include "transfers.hpp"
 
 using gpulab::Backend;
 using Json = nlohmann::json;
@@ -31,8 +34,9 @@ namespace {
 const gpulab::testing::Program program("reduction", REDUCTION_PROGRAM);
 
 std::set<std::string> all_variants() {
-    return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::dot_variants<float>(),
-                                     reduction::series_variants<float>(), reduction::scan_variants<float>());
+    return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::optional_sum_variants<float>(),
+                                     reduction::dot_variants<float>(), reduction::series_variants<float>(),
+                                     reduction::scan_variants<float>(), reduction::histogram_variants<float>());
 }
 
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
@@ -45,6 +49,12 @@ template <class T> gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
         return reduction::testing::first_scan_fault<T>(v.run, v.backend, sizes(v));
     })};
     if constexpr (std::is_floating_point_v<T>) {
+        tables.push_back(known_wrong(reduction::histogram_variants<T>(), [=](const auto& v) -> std::string {
+            const auto p = reduction::make_histogram_problem<T>(n, 256, gpulab::testing::seed);
+            reduction::Counts counts(256);
+            return gpulab::testing::fault_of(
+                v.run, p, counts, [&] { return gpulab::compare(reduction::expected_histogram(p), counts, 0); });
+        }));
         tables.push_back(known_wrong(reduction::sum_variants<T>(), [=](const auto& v) {
             return reduction::testing::first_fault<T>(v.run, v.backend, sizes(v));
         }));
@@ -64,26 +74,30 @@ const gpulab::testing::ProgramCases contract([] {
         .readme = REDUCTION_README,
         .variants = all_variants(),
         .studies = reduction::study_list(),
-        .options = "--n --op --type --x",
+        .options = "--n --op --type --x --bins",
         .smallest = "--n 1000",
         .refusals = R"(
             --op product | --type half | --type int | --op dot --type int
             --n -1 | --n 1.5 | --n 2^70 | --n ''
             --op log --x -1 | --op log --x 2 | --op sum --x 0.5 | --op pi --x 0.5 | --study transfers --x 0.5
+            --bins 10 | --op histogram --bins 0 | --op histogram --bins 513 | --op histogram --n 2^32
+            --op histogram --type int
             --op dot --variant cpu_sequential | --study transfers --variant opencl_dot
             --study ladder --type int | --study ladder --op dot | --study transfers --op inclusive-scan
             --study growth --n 15 | --study table-1-1 --n 1000
             --study table-1-1 --backend opencl | --study table-1-1 --variant cpu_series
             --study lost-update --n 0 | --study lost-update --n 2^25
             --study lost-update --type double | --study lost-update --variant cpu_sequential)",
-        .operations = {{"--n 100003 --repeat 2",
+        // Of the sum, whose rungs may need what OpenCL 3.0 leaves to the device, see below.
+        .operations = {{"--op dot --n 100003 --repeat 2",
                         {{"n", 100003}},
-                        gpulab::testing::backends_of(reduction::sum_variants<float>()),
-                        "cpu_sequential",
+                        gpulab::testing::backends_of(reduction::dot_variants<float>()),
+                        "cpu_dot",
                         wrong_rungs<float>(100003)}},
         .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
                    {"--op dot --n 1e8 --type double", 16e8, 16e8},
                    {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
+                   {"--op histogram --n 3e8", 4 * 3e8, 4 * 3e8},
                    {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
         .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
             if (name == "table-1-1" || name == "lost-update") return std::nullopt;
@@ -96,26 +110,44 @@ const gpulab::testing::ProgramCases contract([] {
 });
 } // namespace
 
+TEST_CASE("every sum that can run passes, and the others are skipped with reasons", "[program]") {
+    auto run = program.results("--n 100003 --repeat 2");
+    Json& rows = run["variants"];
+    CHECK(rows.size() ==
+          gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::sum_variants<float>())) +
+              gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::optional_sum_variants<float>())));
+    Json others = Json::array();
+    for (const auto& v : rows)
+        if (v["status"] != "skipped" || !v["reason"].get<std::string>().starts_with("needs OpenCL C 3.0 with "))
+            others.push_back(v);
+    CHECK(rows.size() - others.size() <= 2 * gpulab::devices(Backend::opencl).size());
+    rows = others;
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<float>(100003)) == "");
+}
+
 TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
-    CHECK(all_variants().size() == reduction::sum_variants<float>().size() + reduction::dot_variants<float>().size() +
-                                       reduction::series_variants<float>().size() +
-                                       reduction::scan_variants<float>().size());
+    CHECK(all_variants().size() ==
+          reduction::sum_variants<float>().size() + reduction::optional_sum_variants<float>().size() +
+              reduction::dot_variants<float>().size() + reduction::series_variants<float>().size() +
+              reduction::scan_variants<float>().size() + reduction::histogram_variants<float>().size());
     const auto same = [](const auto& a, const auto& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
     };
     CHECK(same(reduction::sum_variants<float>(), reduction::sum_variants<double>()));
+    CHECK(same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>()));
     CHECK(same(reduction::dot_variants<float>(), reduction::dot_variants<double>()));
     CHECK(same(reduction::series_variants<float>(), reduction::series_variants<double>()));
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<double>()));
     CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<int>()));
+    CHECK(same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>()));
 }
 
 TEST_CASE("every operation runs from the command line, also for n = 0", "[program]") {
     for (const std::string arguments :
          {"--n 1000", "--n 0 --type double", "--op dot --n 0", "--op dot --n 1000 --type double",
-          "--op inclusive-scan --n 1000 --type int", "--op exclusive-scan --n 0", "--op pi --n 1000",
-          "--op log --x -0.5 --n 1000 --type double"}) {
+          "--op inclusive-scan --n 1000 --type int", "--op exclusive-scan --n 0", "--op histogram --n 1000 --bins 3",
+          "--op histogram --n 0 --type double", "--op pi --n 1000", "--op log --x -0.5 --n 1000 --type double"}) {
         INFO(arguments);
         const auto run = program.results(arguments + " --backend cpu --repeat 1");
         for (const char* const key : {"op", "type", "n", "seed"}) CHECK(run["problem"].contains(key));
@@ -128,8 +160,8 @@ TEST_CASE("every operation runs from the command line, also for n = 0", "[progra
         // The elements that are read and written, and the operations. Series move nothing; those of log are not
         // counted.
         const std::string op = run["problem"]["op"];
-        const std::size_t elements = op == "sum" ? n : op == "pi" || op == "log" ? 0 : 2 * n;
-        const std::size_t operations = op == "log" ? 0 : op == "dot" || op == "pi" ? 2 * n : n;
+        const std::size_t elements = op == "sum" || op == "histogram" ? n : op == "pi" || op == "log" ? 0 : 2 * n;
+        const std::size_t operations = op == "log" || op == "histogram" ? 0 : op == "dot" || op == "pi" ? 2 * n : n;
         for (const auto& v : run["variants"]) {
             INFO(v.dump());
             CHECK((v["status"] == "passed" || (v["status"] == "failed" && wrong(v["name"], v["device"]))));
@@ -157,21 +189,66 @@ TEST_CASE("the table shows values in as many digits as tell two numbers of a typ
 TEST_CASE("the table of transfers has speed-ups and rates of both times", "[program]") {
     CHECK(reduction::text_of({{100, 1, 4, 8}, {1'000'000, 2, 0.5, 1}}) ==
           "                                                     speed-up            GFLOP/s\n"
-          "       n sequential ms  kernel ms  total ms   kernel    total sequential   total\n"
+          "       n sequential ms  kernel ms copies ms   kernel   copies sequential  copies\n"
           "     100        1.0000     4.0000    8.0000     0.25     0.12       0.00    0.00\n"
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
 
-TEST_CASE("the table of the study transfers shows the times of its file", "[program][thorough]") {
+TEST_CASE("the study transfers times copies and kernel, and neither allocation nor filling", "[program][thorough]") {
     (void)gpulab::testing::devices_or_skip(Backend::opencl);
     gpulab::testing::Outcome outcome;
     std::vector<reduction::TransferRow> rows;
-    for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome))
-        rows.push_back({run["problem"]["n"], run["sequential_ms"], run["variants"][0]["kernel_ms"]["median"],
-                        run["variants"][0]["total_ms"]});
+    for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome)) {
+        const auto& kernel = run["variants"][0];
+        const auto& copies = run["variants"][1];
+        CHECK(kernel["name"] == "opencl_dot");
+        CHECK(copies["name"] == "opencl_copies_and_dot");
+        CHECK(copies["kernel_ms"]["median"] != copies["total_ms"]);
+        CHECK(copies["percent_of_ceiling"].is_null()); // the copy within the device is no bound for the link
+        rows.push_back(
+            {run["problem"]["n"], run["sequential_ms"], kernel["kernel_ms"]["median"], copies["kernel_ms"]["median"]});
+    }
     CHECK(rows.size() == 6);
     CHECK(outcome.out.find(reduction::text_of(rows)) != std::string::npos);
 }
+
+namespace {
+/// Whether a dot product that is timed with its copies is right at sizes next to those of a group and a grid.
+[[maybe_unused]] std::string copies_fault(Backend backend, reduction::DotRun<float>* floats,
+                                          reduction::DotRun<double>* doubles) {
+    for (const auto& device : gpulab::testing::devices_or_skip(backend)) {
+        gpulab::use(device);
+        const reduction::testing::Sizes sizes = {1, 255, 256, 257, 100'003};
+        if (const std::string fault = reduction::testing::first_dot_fault(floats, backend, sizes); !fault.empty())
+            return fault;
+        if (!device.fp64) continue;
+        if (const std::string fault = reduction::testing::first_dot_fault(doubles, backend, sizes); !fault.empty())
+            return fault;
+        const auto p = reduction::make_dot_problem<float>(1000, gpulab::testing::seed);
+        reduction::Scalar<float> dot(1);
+        const auto run = [&](reduction::Scalar<float>& out, gpulab::Stopwatch& watch) { floats(p, out, watch); };
+        if (const std::string fault = gpulab::testing::reset_fault(run, dot); !fault.empty()) return fault;
+    }
+    return "";
+}
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("the dot product that the study transfers times is right on OpenCL devices", "[opencl]") {
+    CHECK(copies_fault(Backend::opencl, reduction::opencl_copies_and_dot<float>,
+                       reduction::opencl_copies_and_dot<double>) == "");
+}
+#endif
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the dot product that the study transfers times is right on CUDA devices", "[cuda]") {
+    CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
+          "");
+}
+TEST_CASE("the dot product that the study transfers times, under compute-sanitizer", "[.sanitizer]") {
+    CHECK(copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>) ==
+          "");
+}
+#endif
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {

@@ -110,7 +110,7 @@ template <class T> std::string whole_fault(const AnyRun<T>& run, const std::vect
 
 /// The same with random numbers, which show lost digits.
 template <class T>
-std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, double input_error = 0) {
+std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, const InputError& input_error = {}) {
     for (const Shape& s : shapes) {
         const auto& [p, reference] = random_example<T>(s);
         Output<T> c(p.size());
@@ -123,7 +123,7 @@ std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes,
 
 /// Both. Either may find what the other does not.
 template <class T>
-std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, double input_error = 0) {
+std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, const InputError& input_error = {}) {
     const std::string fault = whole_fault<T>(run, shapes);
     return fault.empty() ? random_fault<T>(run, shapes, input_error) : fault;
 }
@@ -155,7 +155,7 @@ template <class T> struct Rung {
     bool baseline = false;
     std::size_t max_elements = std::numeric_limits<std::size_t>::max(); ///< of C; it refuses more
     bool of_study = false; ///< a rung's kernel with another tile, one that may take long for large matrices
-    double input_error = 0;
+    InputError input_error = {};
     Exact exact = {};
     std::vector<gpulab::Tile> tiles = {};
 
@@ -175,7 +175,8 @@ template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
     Rung<T> rung{v.run, v.backend, v.baseline};
     if (v.name == "cuda_one_block") rung.max_elements = 1024;
     rung.input_error = input_error(v.name);
-    if (rung.input_error > 0) rung.exact = {-std::ilogb(rung.input_error), v.name != "cuda_three_tf32", false};
+    if (const auto [relative, least] = rung.input_error; relative > 0)
+        rung.exact = {-std::ilogb(relative), v.name != "cuda_three_tf32", least > 0, std::ilogb(2 * relative * least)};
     return rung;
 }
 

@@ -32,9 +32,10 @@ template <class T> using AnyRun = std::function<Run<T>>;
 
 /// What a variant can take exactly.
 struct Exact {
-    int bits = 64;               ///< the significant bits of an element; whole numbers are always exact
+    int bits = 64;               ///< the significant bits of an element; small whole numbers are always exact
     bool infinities = true;      ///< else a sum with an infinity is NaN
     bool denormal_inputs = true; ///< else only sums may be denormal
+    int least = std::numeric_limits<int>::min(); ///< elements are multiples of 2^least
 };
 
 /// One of -2 ... 2.
@@ -106,10 +107,10 @@ template <class T> T whole_at(std::uint64_t salt, std::size_t row, std::size_t c
     return whole_number<T>(gpulab::testing::seed + salt, row * 4099 + column);
 }
 
-/// x without its significant bits after this many.
-template <class T> T with_bits(T x, int bits) {
+/// x without its significant bits after this many, and without those below 2^least.
+template <class T> T with_bits(T x, int bits, int least = std::numeric_limits<int>::min()) {
     if (x == 0 || bits >= std::numeric_limits<T>::digits) return x;
-    const int least = std::ilogb(x) - bits + 1;
+    least = std::max(std::ilogb(x) - bits + 1, least);
     return std::ldexp(std::trunc(std::ldexp(x, -least)), least);
 }
 
@@ -117,7 +118,7 @@ template <class T> T with_bits(T x, int bits) {
 template <class T> std::string identity_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
     const auto random_of = [&](std::size_t n) {
         std::vector<T> all = gpulab::random_vector<T>(n, gpulab::testing::seed);
-        for (T& x : all) x = with_bits(x, exact.bits);
+        for (T& x : all) x = with_bits(x, exact.bits, exact.least);
         return all;
     };
     const std::vector<T> random = random_of(s.m * s.k);
@@ -189,7 +190,7 @@ template <class T> std::string edges_fault(const AnyRun<T>& run, const Exact& ex
 
 /// Products that are whole multiples of the smallest denormal number: denormals in A, in B, and in neither.
 template <class T> std::string denormals_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
-    const int least = std::ilogb(std::numeric_limits<T>::denorm_min());
+    const int least = std::max(exact.least, std::ilogb(std::numeric_limits<T>::denorm_min()));
     for (const int of_a : {least, 0, least / 2}) {
         if (!exact.denormal_inputs && of_a != least / 2) continue;
         const T a_unit = std::ldexp(T{1}, of_a), b_unit = std::ldexp(T{1}, least - of_a);

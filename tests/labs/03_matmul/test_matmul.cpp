@@ -44,10 +44,10 @@ const std::vector<Way> ways = {
 
 /// The rungs that are written for float only.
 bool only_float(std::string_view variant) {
-    static const std::set<std::string_view> all = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
-                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape",
-                                                   "cuda_tensor_bf16", "cuda_tensor_tf32", "cuda_three_tf32",
-                                                   "cuda_cublas_bf16", "cuda_cublas_tf32"};
+    static const std::set<std::string_view> all = {
+        "cuda_register_1d", "cuda_register_2d", "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles",
+        "cuda_by_shape",    "cuda_tensor_fp16", "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32",
+        "cuda_cublas_fp16", "cuda_cublas_bf16", "cuda_cublas_tf32"};
     return all.contains(variant);
 }
 bool takes_double(std::string_view variant, Backend) { return !only_float(variant); }
@@ -354,6 +354,9 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
         };
         const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
         const auto eleven_bits = [](float x) { return matmul::testing::with_bits(x, 11); };
+        const auto half = [](float x) { return matmul::testing::with_bits(x, 11, -24); };
+        check("cuda_tensor_fp16", half);
+        check("cuda_cublas_fp16", half);
         check("cuda_tensor_bf16", eight_bits);
         check("cuda_cublas_bf16", eight_bits);
         check("cuda_tensor_tf32", eleven_bits);
@@ -395,12 +398,17 @@ TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
                             gpulab::Unsupported);
             ++refused;
         }
-        CHECK(refused == 11);
+        CHECK(refused == 13);
         for (const Shape& s : {Shape{1, 1, 1025}, Shape{1025, 1, 1}, Shape{33, 1, 32}}) {
             matmul::Output<float> many(s.m * s.n);
             CHECK_THROWS_AS(matmul::cuda_one_block(matmul::testing::whole_example<float>(s).problem, many, once),
                             gpulab::Unsupported);
         }
+        matmul::Output<float> largest(1);
+        matmul::cuda_tensor_fp16({1, 1, 1, {65519}, {-1}}, largest, once);
+        CHECK(largest[0] == -65504);
+        CHECK_THROWS_AS(matmul::cuda_tensor_fp16({1, 1, 1, {65520}, {-1}}, largest, once), gpulab::Unsupported);
+        CHECK_THROWS_AS(matmul::cuda_cublas_fp16({1, 1, 1, {-1}, {65520}}, largest, once), gpulab::Unsupported);
     }
 }
 #endif
@@ -449,6 +457,13 @@ TEST_CASE("the comparison finds a lost product, a lost digit and an element that
     CHECK_FALSE(compare(p, reference, one_product).passed);
     CHECK_FALSE(compare(p, reference, one_product, matmul::input_error("cuda_three_tf32")).passed);
     CHECK(compare(p, reference, one_product, matmul::input_error("cuda_tensor_tf32")).passed);
+
+    // A small element loses 2^-25 in FP16, and no more.
+    const Problem<float> small = {1, 1, 1, {0x1p-20F}, {1}};
+    const auto half_error = matmul::input_error("cuda_tensor_fp16");
+    CHECK(compare(small, {0x1p-20F}, {0x1p-20F + 0x1p-25F}, half_error).passed);
+    CHECK_FALSE(compare(small, {0x1p-20F}, {0x1p-20F + 0x1p-23F}, half_error).passed);
+    CHECK_FALSE(compare(small, {0x1p-20F}, {0x1p-20F + 0x1p-25F}, {half_error.relative}).passed);
 
     auto unwritten = reference;
     unwritten[1199] = std::numeric_limits<float>::quiet_NaN();

@@ -58,6 +58,9 @@ gpulab::testing::Operation operation(const std::string& matrix) {
 }
 
 std::optional<StudyCase> study_of(const std::string& name) {
+    if (name == "book-launch")
+        return StudyCase{
+            "--n 64 --systems 32", 2, wrong_rungs<double>(), {}, {gpulab::Backend::opencl, gpulab::Backend::cuda}};
     if (name == "figure-3-7") return StudyCase{"--n 64 --systems 512", 4, wrong_rungs<double>()};
     // Rungs for interleaved data are in CUDA only.
     const bool both = !gpulab::devices(gpulab::Backend::cuda).empty();
@@ -344,6 +347,43 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
         }
     }
 }
+
+namespace {
+/// What is wrong with the CR of the study book-launch: its sizes, those beside them, NaN and zero pivots.
+template <class T> [[maybe_unused]] std::string book_cr_fault(const tridiagonal::testing::Candidate<T>& v) {
+    using namespace tridiagonal::testing;
+    const Shapes shapes = {{1, 1}, {2, 3}, {3, 2}, {31, 1}, {32, 7}, {33, 1}, {64, 3}, {1023, 1}, {1024, 3}};
+    for (const std::string& fault : {fault_by_hand<T>(v), first_fault<T>(v, shapes, {"dominant"}),
+                                     nan_fault<T>(v, {{33, 3}}), zero_pivot_fault<T>(v, {{33, 3}}, thin_rows)})
+        if (!fault.empty()) return fault;
+    return "";
+}
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("CR with the book's launch is right on OpenCL devices", "[opencl]") {
+    for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl)) {
+        gpulab::use(device);
+        CHECK(book_cr_fault<float>({tridiagonal::opencl_book_cr<float>, "opencl_book_cr"}) == "");
+        if (device.fp64) CHECK(book_cr_fault<double>({tridiagonal::opencl_book_cr<double>, "opencl_book_cr"}) == "");
+    }
+}
+#endif
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("CR with the book's launch is right on CUDA devices", "[cuda]") {
+    for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(book_cr_fault<float>({tridiagonal::cuda_book_cr<float>, "cuda_book_cr"}) == "");
+        CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
+    }
+}
+TEST_CASE("CR with the book's launch under compute-sanitizer", "[.sanitizer]") {
+    for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
+    }
+}
+#endif
 
 TEST_CASE("a study takes its type and its matrix from the user", "[program]") {
     const auto runs = program.results("--study growth --n 16 --type float --matrix spd --repeat 1 --backend cpu");

@@ -133,6 +133,15 @@ gpulab::testing::Operation operation(const std::string& type) {
 std::optional<StudyCase> study_of(const std::string& name) {
     if (name == "figure-4-5") return std::nullopt;
     if (name == "figure-4-4") return StudyCase{"--steps 40", 1, wrong_rungs()};
+    if (name == "block-shapes") // each of 512 threads but the last
+        return StudyCase{"--nx 70 --steps 4",
+                         11,
+                         wrong_rungs(),
+                         [](const Json& run) {
+                             const int x = run["problem"]["block_x"], y = run["problem"]["block_y"];
+                             return x * y == 512 || (x == 32 && y == 32) ? "" : "another shape";
+                         },
+                         {Backend::opencl, Backend::cuda}};
     if (name == "table-4-1") return StudyCase{"--nx 300 --steps 4", 16, wrong_rungs(), {}, {Backend::cuda}};
     return StudyCase{"--nx 300 --steps 4", 2, wrong_rungs()};
 }
@@ -490,7 +499,8 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
 TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200", "[program]") {
     for (const std::string study : {"table-4-1", "table-4-2", "figure-4-5", "figure-4-6"})
         CHECK(fdtd::default_steps(study) == 1000);
-    for (const std::string study : {"figure-4-4", "ladder", "growth"}) CHECK(fdtd::default_steps(study) == 200);
+    for (const std::string study : {"figure-4-4", "block-shapes", "ladder", "growth"})
+        CHECK(fdtd::default_steps(study) == 200);
 }
 
 TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[program][thorough][cuda]") {

@@ -359,3 +359,11 @@ TEST_CASE("a solution whose squares underflow is judged by its residual") {
     out.x[0] *= 1.001;
     CHECK_FALSE(cg::compare(problem, cg::make_reference(problem), out).passed);
 }
+
+TEST_CASE("the true residual is rounded once, however many rows there are") {
+    auto c = cg::testing::generated<double>("laplace2d:128", cg::testing::settings(1e-8, 500));
+    std::vector<double> b(c.problem.n(), 0.1); // 0.01 added 16384 times in double makes it wrong by 55 epsilon
+    const auto problem = cg::make_problem(c.problem.matrix, b, {}, cg::testing::settings(1e-8, 500));
+    const double found = cg::true_residual(problem, std::vector<double>(problem.n()));
+    CHECK(std::abs(found / 12.8 - 1) <= 2 * std::numeric_limits<double>::epsilon());
+}

@@ -1,4 +1,4 @@
-// Rung 13: tensor cores in TF32, with one operand in registers.
+// Rung 14: tensor cores in TF32, with one operand in registers.
 //
 // TF32 is what the tensor cores read of a float: 11 significant bits; they ignore the other 13. So A and B need not be
 // converted. But an operand of TF32 in shared memory must have k along its rows, and B has n.
@@ -7,7 +7,7 @@
 // is transposed in memory. A block computes 256 x 128 elements of C, 128 x 256 of C^T, with a stage 32 deep.
 // Lane 4 g + t of a warp has, of its 16 x 8 elements of B^T: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4).
 // Rows must begin at multiples of 16 bytes: where they do not, A and B are copied to such rows first.
-// Limit: as for rung 12; a product takes twice as long in TF32 as in BF16.
+// Limit: as for rung 13; a product takes twice as long in TF32 as in BF16.
 #include <cstddef>
 
 #include "gpulab/cuda/timing.hpp"

@@ -1,4 +1,4 @@
-// Rung 14: float precision from tensor cores, by three products.
+// Rung 15: float precision from tensor cores, by three products.
 //
 // Changed: each element is cut in two. high = the 11 bits that fit into TF32, low = x - high, which is exact. Then
 //     a b = a_high b_high + a_high b_low + a_low b_high + (a_low b_low),

@@ -1,9 +1,9 @@
-// Rung 12: tensor cores. Each multiplies small matrices in one instruction.
+// Rung 13: tensor cores that work while their warps go on.
 //
 // Changed: the numbers, and who does what.
-// - BF16 is the upper half of a float: all its exponents, but 8 significant bits instead of 24. A and B are rounded to
-//   it beforehand; sums stay in float. The tensor cores of a multiprocessor do 2048 multiply-adds of BF16 in a cycle,
-//   16 times as many as its other units do of float.
+// - BF16 is the upper half of a float: all its exponents, but 8 significant bits. A and B are rounded to it beforehand;
+//   sums stay in float. The tensor cores of a multiprocessor do 2048 multiply-adds of BF16 in a cycle, as many as of
+//   FP16, and 16 times as many as its other units do of float.
 // - One instruction, wgmma, multiplies 64 x 16 elements of A by 16 x 256 of B. A warpgroup (four warps in succession)
 //   starts it and goes on; it reads both tiles from shared memory itself. Its sums are in the registers of the
 //   warpgroup, 128 in each thread. Compute capability 9.0 only.
@@ -20,14 +20,16 @@
 #include <cstddef>
 #include <cuda_bf16.h>
 
-#include "bf16.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "matmul.hpp"
+#include "narrow.hpp"
 #include "tensor.cuh"
 
 namespace matmul {
 
 namespace {
+
+using Matrix = NarrowMatrix<__nv_bfloat16>;
 
 constexpr int rows = 128, columns = 256; // of C that a block computes
 constexpr int depth = 64;                // columns of A and rows of B in a stage: 64 of them are 128 bytes
@@ -115,12 +117,12 @@ __global__ void __launch_bounds__(threads, 1)
 void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     require_wgmma();
     CUDA_CHECK(cudaFuncSetAttribute(tensor_bf16_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-    const Bf16Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
+    const Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
     gpulab::DeviceBuffer<float> out(p.size());
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, columns));
     watch.tile(rows, "m").tile(band_height * rows, "m");
     watch.tile(depth, "k").tile(stages * depth, "k");
-    watch.tile(columns, "n").tile(Bf16Matrix::piece, "n").tile(Bf16Matrix::piece, "k");
+    watch.tile(columns, "n").tile(Matrix::piece, "n").tile(Matrix::piece, "k");
     const auto launch = [&](cudaStream_t stream) {
         if (p.size() == 0) return;
         if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
