@@ -1,5 +1,5 @@
 """./lab profile and tools/counts --ncu, with an ncu that prints what a real one printed on an H200 (ncu/): rung 3 of lab 02 with
-100000 elements, three launches, run twice."""
+100000 elements, three launches, run twice. The counts of whole launches in it are the sums of its lines."""
 
 import json
 import re
@@ -71,6 +71,7 @@ def test_the_tables_have_the_counts_of_one_run_and_say_what_they_mean(course):
     assert "27% of the time that warps wait, they wait for other warps at a barrier" in done.stdout
     shown = (ROOT / "docs/kernels.md").read_text().partition("## On a GPU")[2].partition("    kernel ")[2].partition("\n\n- ")[0]
     assert shown.count("\n") == 14 and not [line for line in shown.splitlines()[1:] if line.strip() not in done.stdout]
+    assert "No counts of ./lab explain beside these: the build has no CUDA emulator" in done.stdout
     assert "most of them idle" not in done.stdout, "391 blocks for 132 multiprocessors"
     made, = json.loads((course.folder / "a.json").read_text())
     assert made["device"] == "A GPU" and made["options"] == ["--n", "100000"]

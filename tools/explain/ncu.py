@@ -107,6 +107,7 @@ class Profile:
     sums: dict
     lines: dict  # {(file, line): counts}
     explained: report.Explained | None = None  # the same variant at a small size, without a GPU
+    without: str = "the build has no CUDA emulator"  # why it was not explained
     whole: bool = True  # whether all launches were profiled
 
     def kernels(self):
@@ -205,8 +206,8 @@ def profile(root, build, lab, variant, options, emulated=True):
         small = run.options_for(lab, variant, [])
         try:
             one.explained = report.explained(variant, small, 32, run.launches(root, build, lab, variant, small)[0])
-        except Refusal:  # what the emulator does not run is not compared
-            pass
+        except Refusal as refusal:
+            one.without = str(refusal)
     return one
 
 
@@ -291,8 +292,8 @@ def show(root, profiles):
         print(f"- {text} (docs/kernels.md#{word})")
     if not one.whole:
         print(f"- only the first {LAUNCHES} launches were counted")
-    print(f"\nIn brackets: what ./lab explain counts without a GPU{', at ' + ' '.join(one.explained.options) if one.explained else ''}."
-          if one.explained else "\nNo counts of ./lab explain beside these: the emulator is not built, or does not run this variant.")
+    print(f"\nIn brackets: what ./lab explain counts without a GPU, at {' '.join(one.explained.options)}." if one.explained else
+          f"\nNo counts of ./lab explain beside these: {one.without}")
     print("Times under a profiler are longer than others: compare them with each other only (./lab run measures).")
 
 
