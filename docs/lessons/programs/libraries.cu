@@ -1,4 +1,4 @@
-// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA C++ Core Libraries,
+// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA Core Compute Libraries,
 // CCCL): the lesson "CUDA's own libraries". It needs CUDA 12.4 or newer.
 //
 //     nvcc -lineinfo libraries.cu -o libraries
