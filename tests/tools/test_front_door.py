@@ -34,7 +34,7 @@ def lab(*words, **options):
     (["test", "saxpy", "--variant="], ["--variant"]),
     (["test", "--variant", "cpu_blocks"], ["cpu_blocks", *LABS]),
     (["test", "--mistakes", "some"], ["--mistakes", "all"]),
-    (["start", "9"], ["9"]),
+    (["start", "17"], ["17"]),
     (["start", "bogus"], ["bogus"]),
     (["setup", "--bogus"], ["--bogus", "--all", "--cuda"]),
     (["docs", "bogus"], ["bogus", "--zip"]),
