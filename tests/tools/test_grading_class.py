@@ -613,23 +613,23 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_beh
 
     # Stopped while a kernel runs that does not end.
     slow = made(scratch, "slow", stride=stride.replace("{", "{ for (volatile int i = 0; ; ++i) {}", 1))
-    scratch.chmod(0o711)  # the folder of the sandbox is made in it
-    scratch = scratch / "scratch"
-    scratch.mkdir(mode=0o711)
-    for number, rc in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(scratch / number.name), "--jobs", "2"]
-        with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE,
-                              stdout=subprocess.DEVNULL, text=True) as running:
-            next(line for line in running.stderr if "/2]" in line)
-            time.sleep(1.5)
-            running.send_signal(number)
-            begin = time.monotonic()
-            printed = running.stderr.read()
-            assert running.wait() == rc, f"{number.name}: {printed}"
-        assert time.monotonic() - begin < 60, f"{number.name} took {time.monotonic() - begin:.0f} s"
-        assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
-        assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
-        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], "what counts as graded"
+    with tempfile.TemporaryDirectory() as folder:  # in which the sandbox makes its own; what was handed in stays closed to it
+        os.chmod(folder, 0o711)
+        for number, rc in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            results = Path(folder, number.name)
+            words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(results), "--jobs", "2"]
+            with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": folder}, stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, text=True) as running:
+                next(line for line in running.stderr if "/2]" in line)
+                time.sleep(1.5)
+                running.send_signal(number)
+                begin = time.monotonic()
+                printed = running.stderr.read()
+                assert running.wait() == rc, f"{number.name}: {printed}"
+            assert time.monotonic() - begin < 60, f"{number.name} took {time.monotonic() - begin:.0f} s"
+            assert (printed.count("stopping"), printed.count("\n")) == (1, 1), printed
+            assert list(Path(folder).glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
+            assert [path.parent.name for path in results.glob("submissions/*/graded.json")] == ["s0"], "what counts as graded"
 
 
 @pytest.mark.usefixtures("saxpy")
