@@ -1,5 +1,5 @@
-// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA Core Compute Libraries,
-// CCCL): the lesson "CUDA's own libraries". It needs CUDA 12.4 or newer.
+// The sum of c = k a + b, first with CUDA alone, then with the libraries that come with nvcc (CUDA Core Compute
+// Libraries, CCCL): the lesson "CUDA's own libraries". It needs CUDA 12.4 or newer.
 //
 //     nvcc -lineinfo libraries.cu -o libraries
 //     ./libraries                # all steps
