@@ -343,7 +343,7 @@ def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch
     for part in ("docs/results", "tools"):
         shutil.copytree(ROOT / part, scratch / part)
     page = "labs/04_spmv/README.md"
-    for part in (page, "docs/figures/draw.py", "docs/figures/lessons.py"):
+    for part in (page, *(f"docs/figures/{name}.py" for name in ("draw", "lessons", "texts"))):
         (scratch / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / part, scratch / part)
     kept = scratch / "docs/results/counts/spmv.json"
