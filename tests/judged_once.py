@@ -18,7 +18,7 @@ import judged  # noqa: E402
 KEPT = ROOT / "tests/judged/tools.txt"
 # What the tests read: all that runs and all that is handed out. Another test's file does not count.
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "lab", "cmake", "common", "emulator", "labs", "tools", "tests/conftest.py", "tests/support",
-         "tests/tools/tampering", "tests/tools/grading_support.py", "tests/tools/machine.py", "tests/judged_once.py", "docs/grading.md")
+         "tests/tools/tampering", "tests/tools/grading_support.py", "tests/tools/machine.py", "docs/grading.md")
 IGNORED = ("__pycache__", "MEASURED.md", "README.md")  # but the hand-outs', which the labs' own tests hold
 
 
@@ -72,13 +72,16 @@ def pytest_runtest_makereport(item, call):
         item.config.stash.setdefault(PASSED, {})[name_of(item)] = judged.made(
             key_of(item.path), "passed", "", platform.python_version(), time.monotonic() - item.stash[BEGUN])
     if report.failed:
-        item.config.stash.setdefault(PASSED, {}).pop(name_of(item), None)
+        item.config.stash.setdefault(FAILED, set()).add(name_of(item))
 
 
 def pytest_sessionfinish(session):
-    if new := session.config.stash.get(PASSED, {}):
-        entries = judged.read(KEPT)
-        judged.write(KEPT, {name: one for name, one in new.items() if name not in entries or entries[name].key != one.key})
+    """Keeps what passed. What failed is kept no longer: it runs again until it passes."""
+    new, failed = session.config.stash.get(PASSED, {}), session.config.stash.get(FAILED, set())
+    entries = judged.read(KEPT)
+    new = {name: one for name, one in new.items() if name not in failed and (name not in entries or entries[name].key != one.key)}
+    if os.environ.get("GPULAB_JUDGED_ONCE") and (new or failed & entries.keys()):
+        judged.write(KEPT, new, lambda name: name not in failed)
 
 
-BEGUN, PASSED = pytest.StashKey(), pytest.StashKey()
+BEGUN, PASSED, FAILED = pytest.StashKey(), pytest.StashKey(), pytest.StashKey()

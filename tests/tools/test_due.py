@@ -261,7 +261,7 @@ def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_
         (scratch / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, scratch / name)
     one = scratch / "tests/test_one.py"
-    one.write_text("import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): assert n != 7\n")
+    one.write_text("import os, pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): assert n != 7 and 'BROKEN' not in os.environ\n")
 
     def ran(n=40, seed=1, **environment):
         done = started(sys.executable, "-B", "-m", "pytest", one,
@@ -271,6 +271,7 @@ def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_
     assert len(ran()) == 39
     again = ran()
     assert 1 <= len(again) < 20 and ran() == again != ran(seed=2)
+    assert not ran(GPULAB_MISTAKES="all", BROKEN=1) and len(ran()) == 39, "what fails is kept no longer"
     assert len(ran(GPULAB_MISTAKES="all")) == 39 and len(ran(GPULAB_JUDGED_ONCE=None)) == 39
     (scratch / "tools/other.py").touch()
     assert len(ran()) == 39 and len(ran()) < 20
