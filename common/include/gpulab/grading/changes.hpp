@@ -37,6 +37,8 @@ template <class T> void make(const Change& change, std::vector<T>& values) {
 
 /// What `Task::changing(problem)` returns: the input that may change. Tasks without it have none.
 template <class Task>
-concept Changing = requires(typename Task::Problem& problem) { Task::changing(problem); };
+concept Changing = requires(typename Task::Problem& problem) {
+    Task::changing(problem);
+};
 
 } // namespace gpulab::grading

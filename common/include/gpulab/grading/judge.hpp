@@ -34,8 +34,8 @@ template <> inline constexpr const char* type_name<int> = "int";
 class Judge {
 public:
     /// @tparam Task as for Worker::add(), with two more: `make(case, seed)` gives the problem and
-    ///         `check(case, problem, output)` a Comparison, which computes the reference. It may have `changing(problem)`:
-    ///         see gpulab/grading/changes.hpp
+    ///         `check(case, problem, output)` a Comparison, which computes the reference. It may have
+    ///         `changing(problem)`: see gpulab/grading/changes.hpp
     /// @param op,type the values of the fields "op" and "type" in a case of this task
     template <class Task> void add(const std::string& op, const std::string& type = "") {
         Entry& entry = tasks_[op + " " + type];
@@ -48,7 +48,8 @@ public:
             if constexpr (Changing<Task>)
                 if (const auto seed = field<std::uint64_t>(c, "changes", 0); seed != 0)
                     for (int run = 0, runs = field(c, "repeats", 1); run < runs; ++run)
-                        if (auto& values = Task::changing(problem); const auto change = change_before(seed, run, runs, values.size()))
+                        if (auto& values = Task::changing(problem);
+                            const auto change = change_before(seed, run, runs, values.size()))
                             grading::make(*change, values);
             typename Task::Output output = Task::room(problem);
             Task::fields(in, output);
