@@ -355,7 +355,8 @@ def main(root, build, words):
     if arguments.json:
         write(arguments.json, json.dumps([{"lab": arguments.lab, "variant": one.variant, "options": options, "device": one.device,
                                            "sums": one.sums, "waits": dict((name, round(share, 4)) for share, name in waits(one.launches)),
-                                           "lines": [{"file": file, "line": at, **line} for (file, at), line in sorted(one.lines.items())]}
+                                           "lines": [{"file": place[0], "line": place[1], **line, "explained": one.counted(place)}
+                                                     for place, line in sorted(one.lines.items())]}
                                           for one in profiles], indent=1) + "\n")
     if arguments.page:
         write(arguments.page, as_page(root, arguments.lab, profiles))
