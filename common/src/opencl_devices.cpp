@@ -22,6 +22,7 @@
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_copies.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 
