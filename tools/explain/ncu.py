@@ -33,11 +33,11 @@ METRICS = {
 }
 # The columns of ncu's page of the source that are added up.
 COLUMNS = {"samples": "# Samples", "executed": "Instructions Executed", "lanes": "Predicated-On Thread Instructions Executed",
-           "requests": "L1 Tag Requests Global", "sectors": "L2 Theoretical Sectors Global",
+           "cache_lines": "L1 Tag Requests Global", "sectors": "L2 Theoretical Sectors Global",
            "min_sectors": "L2 Theoretical Sectors Global Ideal", "passes": "L1 Wavefronts Shared",
            "min_passes": "L1 Wavefronts Shared Ideal"}
 KERNEL = ("kernel", "launches", "us", "memory", "DRAM", "units", "warps", "registers", "limited by")
-HEADINGS = ("requests", "sectors each", "passes per least", "lanes", "waits")
+HEADINGS = {"cache lines": 12, "sectors per least": 19, "passes per least": 18, "lanes": 7, "waits": 7}  # and how wide they are
 SECTIONS = ("SourceCounters", "WarpStateStats", "Occupancy", "SpeedOfLight", "LaunchStats")
 TIME, MEMORY, DRAM, ARITHMETIC, ACTIVE = (
     "gpu__time_duration.sum", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -84,13 +84,15 @@ def lines_of(root, table, part):
     """Of ncu --page source --print-source cuda,sass --csv: {(file, line): counts}. Each launch has a block for each file, with
     headings of its own; below a line stand its machine instructions, which are skipped.
     @param part of all counts that belongs to the first run, because a program runs a variant twice"""
-    counts, names, file = defaultdict(Counter), [], ""
+    counts, names, file, counted = defaultdict(Counter), [], "", True
     for row in csv.reader(table.splitlines()):
         if row[:1] == ["File Path"]:
             file = os.path.relpath(row[1], root)
+        elif row[:1] == ["Function Name"]:
+            counted = "fma_kernel" not in row[1]  # as in launches_of()
         elif row[:1] == ["Line No"]:
             names = row
-        elif len(row) == len(names) and row[0].isdigit():
+        elif counted and len(row) == len(names) and row[0].isdigit():
             here, line = dict(zip(names, row)), counts[file, int(row[0])]
             for what, name in COLUMNS.items():
                 line[what] += part * number(here.get(name))
@@ -118,11 +120,11 @@ class Profile:
         return dict(sorted(kernels.items(), key=lambda kernel: -total(kernel[1], TIME)))
 
     def counted(self, place):
-        """What explain counts of a line: least and actual sectors and passes, and requests; or nothing."""
+        """What explain counts of a line: least and actual sectors and passes; or nothing."""
         sums = Counter()
         for line in self.explained.lines if self.explained else ():
             if (line.file, line.line) == place and line.kind != "branch":
-                sums.update(line.counts if line.banked else {**line.counts, "global_requests": line.counts["requests"]})
+                sums.update(line.counts)
         return sums
 
 
@@ -224,12 +226,12 @@ def table_of_kernels(profiles):
 
 
 def cells(one, place, line):
-    """The columns of a line: requests, sectors for each and passes per least, both with explain's in brackets; lanes; waits."""
+    """The columns of a line: cache lines, sectors and passes per least, both with explain's in brackets; lanes; waits."""
     counted, samples = one.counted(place), sum(each["samples"] for each in one.lines.values())
     ratio = lambda a, b: f"{a / b:.2f}" if b else ""
     bracket = lambda value: f" ({value})" if value else ""
-    return [f"{line['requests']:,.0f}" if line["requests"] else "",
-            ratio(line["sectors"], line["requests"]) + bracket(ratio(counted["sectors"], counted["global_requests"])),
+    return [f"{line['cache_lines']:,.0f}" if line["cache_lines"] else "",
+            ratio(line["sectors"], line["min_sectors"]) + bracket(ratio(counted["sectors"], counted["min_sectors"])),
             ratio(line["passes"], line["min_passes"]) + bracket(ratio(counted["passes"], counted["min_passes"])),
             f"{line['lanes'] / line['executed']:.1f}", f"{100 * line['samples'] / samples:.0f}%" if samples else ""]
 
@@ -237,13 +239,13 @@ def cells(one, place, line):
 def table_of_lines(root, one, wide=52):
     text = []
     for file in dict.fromkeys(file for file, _ in one.lines):
-        text.append(f"{Path(file).name:<{wide + 5}}" + "".join(f"{name:>{width}}" for name, width in zip(HEADINGS, (11, 17, 17, 7, 7))))
+        text.append(f"{Path(file).name:<{wide + 5}}" + "".join(f"{name:>{width}}" for name, width in HEADINGS.items()))
         for place, line in sorted(one.lines.items()):
             if place[0] == file:
                 source = report.source_of(root, report.Line(file, place[1], "", ""))
                 source = source if len(source) <= wide else source[:wide - 3] + "..."
                 text.append((f"{place[1]:>4} {source:<{wide}}" + "".join(
-                    f"{cell:>{width}}" for cell, width in zip(cells(one, place, line), (11, 17, 17, 7, 7)))).rstrip())
+                    f"{cell:>{width}}" for cell, width in zip(cells(one, place, line), HEADINGS.values()))).rstrip())
         text.append("")
     return text
 
@@ -315,12 +317,12 @@ def as_page(root, lab, profiles):
         files = {}
         for (file, at), line in sorted(one.lines.items()):
             counts = files.setdefault(file, {"name": Path(file).name, "text": report.text_of(root, file), "counts": {}})["counts"]
-            requests, sectors, passes, lanes, waited = cells(one, (file, at), line)
-            counts[at] = [{"what": waited, "requests": requests, "lanes": lanes, "sectors": sectors, "passes": passes, "waste": line["samples"]}]
+            lines, sectors, passes, lanes, waited = cells(one, (file, at), line)
+            counts[at] = [{"what": waited, "requests": lines, "lanes": lanes, "sectors": sectors, "passes": passes, "waste": line["samples"]}]
         content.append({"variant": one.variant, "options": " ".join(one.options), "warp": 32, "summary": [", ".join(map(" ".join, zip(KERNEL, kernel_cells(*kernel)))) for kernel in one.kernels().items()],
                         "findings": [text for text, _ in findings(one)], "files": files, "kernels": []})
     return page.filled(lab, content, f"Counted on an {profiles[0].device} by Nsight Compute; in brackets what explain counts without a GPU.",
-                       ["waits", "requests", "lanes", "sectors a request", "passes per least"], "The redder a line, the longer warps wait there.")
+                       ["waits", "cache lines", "lanes", "sectors per least", "passes per least"], "The redder a line, the longer warps wait there.")
 
 
 def baseline_of(root, lab, variant):
