@@ -217,20 +217,31 @@ def files_of(part, text_of):
     return {file: text_of(file).encode() for file in part.files}
 
 
-def exercise_of(judge, title):
-    """An exercise, and its part in OpenCL."""
+def exercise_of(judge, title, backend="opencl"):
+    """An exercise, and its part in a back end."""
     exercise = next(one for one in judge.lab.exercises if one.name == title)
-    return exercise, exercise.parts["opencl"]
+    return exercise, exercise.parts[backend]
 
 
-def results_of(judge, title, *changes, tests=lambda _: True, text=""):
-    """What the rung of an exercise in OpenCL gets with changes, pairs of an old and a new text, or another text in its place."""
-    exercise, part = exercise_of(judge, title)
-    files = {file: text or judge.lab.rung(file) for file in part.files}
+def changed(text, *changes):
+    """A text with changes, pairs of an old and a new text."""
     for old, new in changes:
-        [file] = [file for file, found in files.items() if old in found]
-        files[file] = files[file].replace(old, new)
-    return judge.judge(with_tests(exercise, tests), part, {file: found.encode() for file, found in files.items()}, 0)
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def results_of(judge, title, *changes, tests=lambda _: True, text="", backend="opencl"):
+    """What the rung of an exercise gets with changes, or another text in its place."""
+    exercise, part = exercise_of(judge, title, backend)
+    [file] = part.files
+    text = changed(text or judge.lab.rung(file), *changes)
+    return judge.judge(with_tests(exercise, tests), part, {file: text.encode()}, 0)
+
+
+def why_not_emulated(judge, part):
+    """Why submissions in CUDA are not graded in the emulator here; "" when they are."""
+    return judge.why_not(part) or ("" if judge.emulated else "CUDA has a GPU here")
 
 
 def of_values(test):
