@@ -84,7 +84,7 @@ def test_without_bubblewrap_as_a_user_who_owns_nothing_it_scores_no_more_either(
 
 
 def test_without_a_sandbox_tampering_would_succeed():
-    for name in ("opens_the_rung", "reads_its_parent"):
+    for name in ("opens_our_files", "reads_its_parent"):
         with judge_of("saxpy", "none") as judge:
             judge.keeps = False
             exercise = judge.lab.exercises[0]
