@@ -358,7 +358,7 @@ def test_every_launch_of_every_repeat_counts():
         case = {**test.cases[0], "n": 4096, "repeats": 3}
         for bounds, outcome in (({"global_sectors": "3 * (n / 8 + 19)"}, PASSED), ({"global_sectors": "2 * (n / 8 + 19)"}, NOT_GRADED)):
             only = dataclasses.replace(exercise, tests=[dataclasses.replace(test, cases=[case], bounds=bounds)])
-            judge.tools = {}
+            judge.tried = {}
             [one] = judge.judge(only, part, files_of(part, judge.lab.rung), 0)
             assert one.outcome == outcome, told([one])
         assert "1593 sectors of global memory in all" in one.message, one.message

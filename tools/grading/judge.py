@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,7 +60,6 @@ OF_EMULATOR = Limits(cpu_seconds=60)
 MOST_INSTRUCTIONS = 5_000_000  # of a warp: an endless loop
 PATIENCE = 20  # times the seconds of a device
 ENDLESS_IN_CUDA = "cudaErrorLaunchTimeout"  # what the emulator and a GPU with a display say of it
-FOUND = 3  # the emulator's exit code when it found something
 
 # A submission whose kernels do nothing must get this share of its numbers wrong. The others may be right by chance.
 SMALL_PART = 0.1
@@ -172,11 +171,8 @@ class Judge:
         self.test_seconds = TEST_SECONDS
         self.exercise_seconds = EXERCISE_SECONDS
         self.judge_seconds = JUDGE_SECONDS
-        self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
-        self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
-        self.bounds: dict[tuple[str, str], list[dict[str, str]]] = {}  # that follow from the counts of the rung, by rung and test
-        self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
+        self.tried: dict[tuple[str, ...], Any] = {}  # see once()
         self.explain = lab.root / "tools/explain"
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
@@ -211,6 +207,13 @@ class Judge:
     def on_pocl(self) -> bool:
         """Whether OpenCL runs on PoCL here."""
         return "Portable Computing Language" in self.devices["opencl"].get("platforms", [])[:1]
+
+    def once(self, name: tuple[str, ...], trial: Callable[[], Any]) -> Any:
+        """What was found out about a rung, tried when it is first asked for. @param name of the question"""
+        with self.trying:
+            if name not in self.tried:
+                self.tried[name] = trial()
+            return self.tried[name]
 
     def program_of(self, tool: list[str]) -> str | None:
         return shutil.which(tool[0], path=":".join([TOOLS, *(str(folder / "bin") for folder in self.own_tools)]))
@@ -444,8 +447,8 @@ class Run:
                 more: tuple[Path, ...] = ()) -> Iterator[Worker]:
         """A worker with a new empty folder: it finds nothing of an earlier worker. In the end it is killed.
 
-        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and in a test of races ends with FOUND if
-               that finds something. A test of cost runs without, as in OpenCL: a race costs the points of races only
+        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and in a test of races ends with another
+               exit code than 0 if that finds something. A test of cost runs without, as in OpenCL: a race costs the points of races only
         @param kept a folder in which its files stay
         @param more files that it may read
         """
@@ -586,24 +589,22 @@ class Run:
         finally:
             remove(folder)
 
+    def worker_of(self, rung: bool, files: dict[str, bytes] | None = None, **how: Any) -> AbstractContextManager[Worker]:
+        """A worker of the rung, or of the submission. @param files in place of those of the rung"""
+        return self.rung_started(files=files, **how) if rung else self.started(self.program, self.kernels, **how)
+
     def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
-                **how: Any) -> tuple[list[bytes], list[int | None], str]:
+                counted: bool = False) -> tuple[list[bytes], list[int | None], str]:
         """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
-        with self.rung_started(program, files, **how) as worker:
+        with self.rung_started(program, files, counted=counted) as worker:
             answers, _ = self.asked(worker, cases)
-            if "tool" in how:
-                worker.finish(self.seconds)
         return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
 
     def rung_finds_no_device(self) -> bool:
         """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
-        known = self.judge.no_device
-        with self.judge.trying:
-            if self.part.backend not in known:
-                cases = self.cases()[:1]
-                answers, _, _ = self.of_rung(cases)
-                known[self.part.backend] = any(one["status"] == "no device" for one in self.checked(cases, answers))
-            return known[self.part.backend]
+        cases = self.cases()[:1]
+        return bool(self.judge.once(("no device", self.part.backend), lambda: any(
+            one["status"] == "no device" for one in self.checked(cases, self.of_rung(cases)[0]))))
 
     def values(self) -> Result:
         cases = self.cases()
@@ -647,23 +648,20 @@ class Run:
 
     def seconds_of_rung(self, tool: list[str], case: dict[str, Any]) -> float:
         """How long the rung takes for a case under a tool, BESIDES at most; in a hand-out, which has none, about as long as usual."""
-        def tried() -> str:
+        def trial() -> float:
             with self.rung_started(tool=[*tool, "/dev/null"], environment=NO_GUARDS) as worker:
                 try:
                     for message in self.made([case], "cases"):
                         worker.ask(message, BESIDES)
                 except (TimedOut, Ended):
-                    return str(BESIDES)
-            return str(worker.spent)
-        return float(self.once(f"seconds {case}", tried) or BESIDES / 6)
+                    return BESIDES
+            return worker.spent
+        return float(self.once(f"seconds {case}", trial, BESIDES / 6))
 
     def trial(self) -> Trial:
         """What the rung does in this test; tried once."""
-        name = (self.exercise.name, self.test.name)
-        with self.judge.trying:
-            if name not in self.judge.trials:
-                self.judge.trials[name] = self.tried()
-            return self.judge.trials[name]
+        found: Trial = self.judge.once(("trial", self.exercise.name, self.test.name), self.tried)
+        return found
 
     def tried(self) -> Trial:
         cases = self.cases()
@@ -748,41 +746,32 @@ class Run:
               files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
         """Runs the submission under a tool. Returns its answers, a result if it did not answer all or did not end, the tool's log,
         and the counts that a plugin wrote beside it. @param rung runs the rung instead. @param files in place of the rung's"""
-        if tool == EMULATOR:
-            return self.in_emulator(cases, rung, files)
         slot = self.slot + OF_RUNGS * rung
         folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
         log, counts = folder / "tool.log", folder / "launches"
         counting = {"OCLGRIND_PLUGINS": str(plugin), "GPULAB_EXPLAIN_FILE": str(counts)} if plugin else {}
-        how: dict[str, Any] = {"tool": [*tool, str(log)], "environment": {**NO_GUARDS, **counting}, "kept": folder,
-                               "more": (plugin,) if plugin else ()}
-        trouble = None
+        how: dict[str, Any] = {"tool": [*tool, str(log)], "kept": folder, "more": (plugin,) if plugin else ()}
+        if tool == EMULATOR:
+            how = {"tool": EMULATOR, "counted": True}
         try:
-            if rung:
-                answers, _, _ = self.of_rung(cases, files=files, **how)
-            else:
-                with self.started(self.program, self.kernels, **how) as worker:
-                    answers, trouble = self.asked(worker, cases)
-                    with self.charged(worker):
-                        if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
-                            trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
-            return answers, trouble, read_log(log), read_log(counts)
+            with self.worker_of(rung, files, environment={**NO_GUARDS, **counting}, **how) as worker:
+                answers, trouble = self.asked(worker, cases)
+                with self.charged(worker):
+                    if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                        trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
+                code = worker.process.poll()
+            if tool != EMULATOR:
+                return answers, trouble, read_log(log), read_log(counts)
+            # It says on stderr what it finds, and with the exit code that it found something.
+            said = worker.printed.decode("utf-8", errors="replace").strip()
+            return answers, trouble, "" if code == 0 else said or f"it {worker.how}", self.counts_of(worker)
         finally:
             remove(folder)
 
-    def in_emulator(self, cases: list[dict[str, Any]], rung: bool = False,
-                    files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
-        """The same in the emulator, which says on stderr what it finds, and with the exit code that it found something."""
-        how: dict[str, Any] = {"tool": EMULATOR, "environment": NO_GUARDS, "counted": True}
-        with self.rung_started(files=files, **how) if rung else self.started(self.program, self.kernels, **how) as worker:
-            answers, trouble = self.asked(worker, cases)
-            with self.charged(worker):
-                if not trouble and not worker.finish(self.seconds):
-                    trouble = self.outcome(TIMED_OUT, "it did not end in the emulator")
-            code = worker.process.poll()
-        said = worker.printed.decode("utf-8", errors="replace").strip()
-        counts = worker.counter.text() if isinstance(worker.counter, Counts) else None
-        return answers, trouble, "" if code == 0 else said or f"it {worker.how}", counts
+    @staticmethod
+    def counts_of(worker: Worker) -> str | None:
+        """What the emulator has counted."""
+        return worker.counter.text() if isinstance(worker.counter, Counts) else None
 
     def tool_of(self, opencl: list[str]) -> tuple[list[str] | None, str]:
         """The tool that sees every access, with its path, or why it does not work here. @param opencl the one for OpenCL"""
@@ -832,10 +821,10 @@ class Run:
         if not tool or why:
             return self.outcome(NOT_GRADED, why or missing, public=why or missing)
         self.take_time_of_tools()
-        if why := self.once("cost", lambda: self.rung_costs_more(tool, plugin)):
+        why, of_rung = self.once("cost", lambda: self.rung_costs_more(tool, plugin), ("", []))
+        if why:
             return self.outcome(NOT_GRADED, f"the rung is beyond the bounds: {why}", public="the counts do not work here")
         excess, all_answers = None, list[bytes]()
-        of_rung = self.judge.bounds.get((self.part.rung, self.test.name), [])
         for number, case in enumerate(self.cases()):
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             all_answers += answers
@@ -861,80 +850,76 @@ class Run:
         found = cost.too_much(counts, self.test.bounds | (more or {}), case, kernel.name, text, self.part.backend == "cuda")
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
-    def once(self, what: str, tried: Callable[[], str]) -> str:
-        """What a tool says of the rung itself in this test, asked once; "" when nothing. In a hand-out the rung is the student's
-        file."""
-        name = (self.part.rung, self.test.name, what)
-        with self.judge.trying:
-            if HAS_ANSWERS and name not in self.judge.tools:
-                self.judge.tools[name] = tried()
-            return self.judge.tools.get(name, "")
+    def once(self, what: str, trial: Callable[[], Any], unknown: Any) -> Any:
+        """What a tool says of the rung itself in this test, asked once. @param unknown instead in a hand-out, where the rung is the
+        student's file"""
+        return self.judge.once((what, self.part.rung, self.test.name), trial) if HAS_ANSWERS else unknown
 
-    def rung_costs_more(self, tool: list[str], plugin: Path | None) -> str:
-        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise. Notes the bounds that
-        follow from its counts."""
-        bounds = self.judge.bounds[self.part.rung, self.test.name] = list[dict[str, str]]()
+    def rung_costs_more(self, tool: list[str], plugin: Path | None) -> tuple[str, list[dict[str, str]]]:
+        """Which bound the rung itself exceeds, "" when none, and the bounds that follow from its counts. Another version of oclgrind
+        may count otherwise."""
+        bounds = []
         for case in self.cases():
-            counts = self.under(tool, [case], rung=True, plugin=plugin)[3]
+            counts = self.under(tool, [case], rung=True, plugin=plugin)[3] or ""
             try:
-                found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
-                bounds.append(cost.bounds_of_rung(counts or ""))
+                found = self.too_much(case, counts, self.judge.lab.path / self.part.files[0])
+                bounds.append(cost.bounds_of_rung(counts))
             except (ValueError, LookupError, TypeError):
-                found = ("there are no counts", "")
+                return "there are no counts", []
             if found:
-                return found[0]
-        return ""
+                return found[0], []
+        return "", bounds
 
     def found_in_rung(self, tool: list[str]) -> str:
         """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
-        def tried() -> str:
+        def trial() -> str:
             found = self.under(tool, self.cases(), rung=True)[2]
             return "no log" if found is None else found[:500]
-        return self.once(" ".join(tool), tried)
+        return str(self.once(" ".join(tool), trial, ""))
 
-    def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]],
-              slot: int) -> tuple[list[bytes], list[float], Result | None]:
+    def timed(self, cases: list[dict[str, Any]], rung: bool) -> tuple[list[bytes], list[float], Result | None]:
         """The answers of a worker, how long each took, and a result if it did not answer all."""
-        with self.started(program, kernels, slot=slot) as worker:
+        with self.worker_of(rung) as worker:
             load = clock.Load()
             answers, trouble = self.asked(worker, cases)
             self.by_others.append(load.of_others(worker.processor_seconds()))
+        self.must_answer(trouble if rung else None)
         return answers, worker.times, trouble
+
+    def must_answer(self, trouble: Result | None) -> None:
+        """Raises Fault where the rung did not answer all."""
+        if trouble:
+            raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+
+    def compared(self, ratio: float, words: str) -> Result:
+        """The result of a submission that takes so many times what the rung takes."""
+        share = share_for(ratio)
+        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result.ratio = round(ratio, 3)
+        return result
 
     def speed(self) -> Result:
         """Times the submission and the rung of the lab, one after the other: neither runs while the other is timed. Every
         run has new numbers."""
-        own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
-        sandbox = self.judge.sandbox
-        rung = sandbox.base / f"slot{own}-files"
-        sandbox.fill(rung, {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}, own)
-        installed = sandbox.installed(self.judge.worker_program(self.part))
-        times: list[list[float]] = [[], []]
+        times: dict[bool, list[float]] = {True: [], False: []}  # of the rung, and of the submission
         asked: list[dict[str, Any]] = []
         answers: list[bytes] = []
         problems = len(self.test.problems())
         first = 0
-        try:
-            for number in range(TRIES):
-                for one in (number % 2, 1 - number % 2):  # who is first changes
-                    cases = self.cases(1 + ROUNDS, first)
-                    first += len(cases)
-                    if one == 0:
-                        _, took, trouble = self.timed(installed, rung, cases, own)
-                        if trouble:
-                            raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
-                    else:
-                        found, took, trouble = self.timed(self.program, self.kernels, cases, self.slot)
-                        asked += cases
-                        answers += found
-                        if trouble:
-                            return self.untimed(asked, answers) or trouble
-                    times[one] += took[problems:]
-                ratio = ratio_of(times[1], times[0])
-                if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
-                    break
-        finally:
-            remove(rung)
+        for number in range(TRIES):
+            for rung in (number % 2 == 0, number % 2 == 1):  # who is first changes
+                cases = self.cases(1 + ROUNDS, first)
+                first += len(cases)
+                found, took, trouble = self.timed(cases, rung)
+                if not rung:
+                    asked += cases
+                    answers += found
+                    if trouble:
+                        return self.untimed(asked, answers) or trouble
+                times[rung] += took[problems:]
+            ratio = ratio_of(times[False], times[True])
+            if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
+                break
         trouble = self.untimed(asked, answers)
         if not trouble and self.without_kernels:
             some = problems * secrets.randbelow(len(asked) // problems)  # one round: it does not know which
@@ -948,15 +933,11 @@ class Run:
             trouble = trouble or self.computed_elsewhere(cases, answers[some:some + problems], kernels)
         if trouble:
             return trouble
-        share = share_for(ratio)
         taken, of = (sum(numbers) for numbers in zip(*self.by_others or [(0.0, 1.0)]))
-        if share < 1 and taken > OF_OTHERS * of:
+        if share_for(ratio) < 1 and taken > OF_OTHERS * of:
             why = f"{BUSY}: other programs took {100 * taken / of:.0f}% of its processors while the kernel was timed"
             return self.outcome(NOT_GRADED, why, public=why)
-        words = f"{ratio:.2f} times the time of the rung"
-        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
-        result.ratio = round(ratio, 3)
-        return result
+        return self.compared(ratio, f"{ratio:.2f} times the time of the rung")
 
     def work(self) -> Result:
         """Compares the work that the submission asks a GPU for with that of the rung, where there is no GPU to time them."""
@@ -964,25 +945,18 @@ class Run:
         done: list[float] = []
         try:
             for rung in (True, False):
-                how: dict[str, Any] = {"counted": True, "environment": NO_GUARDS}
-                with self.rung_started(**how) if rung else self.started(self.program, self.kernels, **how) as worker:
+                with self.worker_of(rung, counted=True, environment=NO_GUARDS) as worker:
                     answers, trouble = self.asked(worker, cases)
-                if trouble and rung:
-                    raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+                self.must_answer(trouble if rung else None)
                 trouble = self.untimed(cases, answers) or trouble or (None if rung else
                                                                       self.computed_elsewhere(cases, answers, worker.kernels))
                 if trouble:
                     return trouble
-                assert isinstance(worker.counter, Counts)
-                done.append(cost.work(worker.counter.text()))
+                done.append(cost.work(self.counts_of(worker) or ""))
+            ratio = done[1] / done[0]
         except (ValueError, LookupError, TypeError, ZeroDivisionError):
             return self.outcome(CRASHED, "there are no counts of its kernels")
-        ratio = done[1] / done[0]
-        words = f"{ratio:.2f} times the work of the rung, as counted without a GPU"
-        share = share_for(ratio)
-        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
-        result.ratio = round(ratio, 3)
-        return result
+        return self.compared(ratio, f"{ratio:.2f} times the work of the rung, as counted without a GPU")
 
     def untimed(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
         """What is wrong with the answers whose time was taken."""
