@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import threading
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,12 +129,12 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     @param files the folder with the student's files
     """
-    with ExitStack() as failed:
-        scratch = sandbox.folder(f"slot{slot}-build", slot)
-        failed.callback(remove, scratch)
-        programs = built(lab, folder, part, files, sandbox, slot, scratch)
-        failed.pop_all()
-        return programs
+    scratch = sandbox.folder(f"slot{slot}-build", slot)
+    try:
+        return built(lab, folder, part, files, sandbox, slot, scratch)
+    except BaseException:
+        remove(scratch)
+        raise
 
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:

@@ -34,7 +34,6 @@ from .sandbox import best, locked
 from .submission import ANSWERS, OFFER, Submission, answers_of, name_of, printable, read_one, text_of
 
 
-csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # in a question: it leads nowhere from the results
 INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # Letters of Cyrillic and Greek that look like some of Latin.
@@ -554,10 +553,6 @@ def refuse_several_in_one(lab: Lab, path: Path) -> None:
         raise Fault(f"{printable(str(path))} holds several submissions: name {printable(str(path))}/* ({several[0]})")
 
 
-def fingerprint_of(lab: Lab, judge: Judge) -> str:
-    return hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
-
-
 def main(root: Path, words: list[str]) -> int:
     parser = Parser(
         prog="./lab grade", description="Marks submissions, folders or zip files, of one lab. A run that was interrupted "
@@ -616,7 +611,7 @@ def main(root: Path, words: list[str]) -> int:
             closed = root if open_to_all == str(secret[0]) else Path(open_to_all).parent
             raise Fault(f"submissions could read {printable(what)}: install bubblewrap, or chmod 700 {printable(str(closed))}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
-        tests = fingerprint_of(lab, judge)
+        tests = hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
         if options.roster:
             report.write(out / "roster.csv", roster_text)

@@ -44,11 +44,8 @@ FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
 # than others as a whole (with one OpenCL kernel 28 to 33 or 39 to 49 ms). Each has ROUNDS rounds after one that does not count.
 TRIES, ROUNDS = 10, 4
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
-CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
-EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
-JUDGE_SECONDS = 600.0  # for the judge's own program, which makes inputs and compares
 MAX_SHOWN = 8 << 10  # bytes that a program has printed
 MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
@@ -161,16 +158,16 @@ def plugin_of(root: Path, build: Path) -> subprocess.CompletedProcess[str]:
 class Judge:
     """Judges the exercises of a lab with the programs of a build."""
 
+    case_seconds, test_seconds = 15.0, 60.0
+    exercise_seconds = 180.0  # of a submission's own programs, in all tests of an exercise together
+    judge_seconds = 600.0  # for the judge's own program, which makes inputs and compares
+
     def __init__(self, lab: Lab, build: Path, sandbox: Sandbox, secret: bytes) -> None:
         self.lab = lab
         self.build = build
         self.sandbox = sandbox
         self.secret = secret
         self.turns = Turns()
-        self.case_seconds = CASE_SECONDS
-        self.test_seconds = TEST_SECONDS
-        self.exercise_seconds = EXERCISE_SECONDS
-        self.judge_seconds = JUDGE_SECONDS
         self.trying = threading.Lock()
         self.tried: dict[tuple[str, ...], Any] = {}  # see once()
         self.explain = lab.root / "tools/explain"
@@ -335,10 +332,9 @@ class Judge:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left)
-                run.reaches = reaches
-                run.miscompiled = any(one.public == COMPILER for one in results)
-                run.left_out = any(UNWRITTEN[1].decode() in one.message for one in results)
+                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left, reaches,
+                          miscompiled=any(one.public == COMPILER for one in results),
+                          left_out=any(UNWRITTEN[1].decode() in one.message for one in results))
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 elif left <= 0:
@@ -395,26 +391,28 @@ class Judge:
                          else line for line in message.split("\n"))
 
 
+@dataclass
 class Run:
     """One test of one exercise of one submission."""
 
-    def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
-        self.judge = judge
-        self.exercise = exercise
-        self.part = part
-        self.test = test
-        self.program = program
-        self.kernels = kernels
-        self.slot = slot
-        self.without_kernels = without_kernels  # only of a CUDA submission
-        self.emulated = part.backend == "cuda" and judge.emulated
+    judge: Judge
+    exercise: Exercise
+    part: Part
+    test: Test
+    program: Path
+    kernels: Path
+    slot: int
+    without_kernels: Path | None = None  # only of a CUDA submission
+    left: float = Judge.exercise_seconds  # that the programs of the submission may still run
+    reaches: str = ""  # what the host code uses that could disturb the emulator
+    miscompiled: bool = False  # in an earlier test PoCL's compiler was at fault
+    left_out: bool = False  # in an earlier test something was not written
+
+    def __post_init__(self) -> None:
+        self.emulated = self.part.backend == "cuda" and self.judge.emulated
         self.patience = PATIENCE if self.emulated else 1
-        self.seconds = judge.case_seconds * self.patience
-        self.left = left  # seconds that the programs of the submission may still run
+        self.seconds = self.judge.case_seconds * self.patience
         self.printed = b""  # by the first of its programs that printed
-        self.reaches = ""  # what the host code uses that could disturb the emulator
-        self.miscompiled = self.left_out = False  # in an earlier test PoCL's compiler was at fault; something was not written
         self.by_others: list[tuple[float, float]] = []  # of runs that were timed: see clock.Load
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
