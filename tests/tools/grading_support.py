@@ -168,6 +168,12 @@ def sandbox():
     found.close()
 
 
+def started(sandbox, *command, slot=0, **how):
+    """A program that runs in a sandbox, in a new folder."""
+    return sandbox.start(list(map(str, command)), slot=slot,
+                         **{"scratch": sandbox.folder("try", slot), "readable": [], "environment": {}, **how})
+
+
 @pytest.fixture
 def users():
     """A sandbox of root's, whose programs run as users of their own."""
@@ -303,6 +309,16 @@ def made(folder, name, **files):
         path.write_text(text)
     (folder / name).mkdir(parents=True, exist_ok=True)
     return folder / name
+
+
+def result_with(outcomes, name="ada", behaves="", score=0, **fields):
+    """A made-up result of lab 01: its first exercise has these outcomes. @param fields of each test"""
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    tests = [judging.Result(test.name, one, 0, test.points, **fields).as_dict() for test, one in zip(exercise.tests, outcomes)]
+    tests[-1]["behaves"] = behaves
+    return {"name": name, "score": score, "max_score": lab.points, "notes": [], "seconds": 1,
+            "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
 
 
 def books(out):

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, files_of, judge_of, results_of, sandbox, saxpy, why_not_emulated,
-                             with_tests)
+from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, files_of, judge_of, results_of, sandbox, saxpy, started,
+                             why_not_emulated, with_tests)
 
 from grading import cuda, judge as judging, launches, report
 from grading.exercises import load
@@ -62,7 +62,7 @@ def test_a_file_that_was_handed_in_is_compiled_apart_from_the_rungs_and_linked_i
     except cuda.DoesNotCompile as error:
         assert "No such file" in str(error) or "Permission denied" in str(error), str(error)
     program = built(sandbox, lab, part, lab.rung(part.files[0])).whole
-    worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program], environment={})
+    worker = started(sandbox, program, readable=[program])
     assert worker.communicate(timeout=60)[0] == b"" and worker.returncode == 0, "the answers to no message"
     if not closed:
         pytest.skip("bubblewrap does not work here, and every user can read the repository")
@@ -78,8 +78,7 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
     assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
 
     def output_of(program):
-        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program, emulator],
-                               environment={**emulated, "GPULAB_EMULATOR": "never"}, gpu=True)
+        worker = started(sandbox, program, readable=[program, emulator], environment={**emulated, "GPULAB_EMULATOR": "never"}, gpu=True)
         printed = worker.communicate(timeout=60)[1].decode()
         assert worker.returncode == 0, printed
         return printed.splitlines()[0]
@@ -101,8 +100,8 @@ def test_the_library_that_counts_kernels_answers_the_judge_and_tells_what_cupti_
         pytest.skip("built without CUPTI")
     counter = Counter()
     library, copy = sandbox.installed(PROGRAMS / LIBRARY), sandbox.installed(program)
-    worker = sandbox.start([*counter.command(library), str(copy)], slot=0, scratch=sandbox.folder("try", 0),
-                           readable=[copy, library], environment={"GPULAB_EMULATOR": "never"}, gpu=True, inherited=(counter.other.fileno(),))
+    worker = started(sandbox, *counter.command(library), copy, readable=[copy, library], environment={"GPULAB_EMULATOR": "never"}, gpu=True,
+                     inherited=(counter.other.fileno(),))
     counter.other.close()
     assert [counter.ask(), counter.ask()] == [0, 0], "kernels of a worker without a message"
     assert Path("/dev/nvidiactl").exists() or counter.trouble, "without a GPU CUPTI records nothing, and says so"

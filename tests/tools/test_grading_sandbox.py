@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, command, files_of, graded, judge_of, made, results_of, sandbox, saxpy, told, users, with_tests
+from grading_support import (ROOT, files_of, graded, judge_of, made, results_of, sandbox, saxpy, started, told,
+                             users, with_tests)
 
 from grading import judge as judging, sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
@@ -35,10 +36,10 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
             pthread_exit(0);
         }""", encoding="utf-8")
     subprocess.run(["cc", "-o", scratch / "orphan", scratch / "orphan.c", "-pthread"], check=True)
-    process = users.start([str(scratch / "orphan")], slot=0, scratch=scratch, readable=[], environment={})
+    process = started(users, scratch / "orphan", scratch=scratch)
     orphan = int(process.communicate(timeout=60)[0])
-    assert (status_of(orphan)[0], len(os.listdir(f"/proc/{orphan}/task"))) == ("Z", 2), \
-        "the state of the orphan, and its threads"
+    assert status_of(orphan)[:2] == ["Z", str(os.getpid())], "the state of the orphan, and its parent: the grader waits for it"
+    assert len(os.listdir(f"/proc/{orphan}/task")) == 2, "its threads"
     begin, user = time.monotonic(), users.user_of(0)
     users.end(process, 0)
     assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s"
@@ -87,7 +88,7 @@ LATE = "import sys, time\nwhile sys.stdin.buffer.read(8): time.sleep(1); sys.std
 
 @pytest.mark.parametrize("used, runs, answers", [(0.0, True, True), (0.1, True, True), (0.0, False, False), (0.4, True, False)])
 def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time(sandbox, monkeypatch, used, runs, answers):
-    process = sandbox.start(["/usr/bin/python3", "-c", LATE], slot=0, scratch=sandbox.folder("slot0", 0), readable=[], environment={})
+    process = started(sandbox, "/usr/bin/python3", "-c", LATE)
     one = worker.Worker(sandbox, process, 0, [])
     one.ask(b"", 30)  # it has started
     looks = iter([(0.0, True)])
@@ -102,8 +103,7 @@ def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time
 
 def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
     spins = "for i in range(2):\n    if os.fork() == 0:\n        while time.process_time() < 0.5: pass\n        print(flush=True)\n        time.sleep(600)\n"
-    process = sandbox.start(["/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)"], slot=0, scratch=sandbox.folder("slot0", 0),
-                            readable=[], environment={})
+    process = started(sandbox, "/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)")
     assert process.stdout.read(1) + process.stdout.read(1) == b"\n\n"
     while sandbox.processor_time(process, 0)[1]:
         time.sleep(0.01)
@@ -113,8 +113,7 @@ def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
 
 def test_64_processes_that_compute_take_no_points_from_a_neighbour():
     with judge_of("saxpy", seconds=5) as judge:
-        spins = judge.sandbox.start(["/usr/bin/python3", "-c", "import os\nfor _ in range(6): os.fork()\nwhile True: pass"], slot=1,
-                                    scratch=judge.sandbox.folder("slot1", 1), readable=[], environment={})
+        spins = started(judge.sandbox, "/usr/bin/python3", "-c", "import os\nfor _ in range(6): os.fork()\nwhile True: pass", slot=1)
         results = results_of(judge, "many-blocks", tests=lambda one: one.check == "values")
         assert judge.sandbox.processor_time(spins, 1)[1], "they compute yet"
         judge.sandbox.end(spins, 1)
@@ -127,19 +126,9 @@ FORBIDDEN = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"  # keyc
 
 def test_under_bubblewrap_no_program_makes_namespaces_or_calls_what_it_does_not_need():
     with judge_of("saxpy", "bubblewrap") as judge:
-        sandbox = judge.sandbox
-        process = sandbox.start(["/usr/bin/python3", "-c", FORBIDDEN], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
+        process = started(judge.sandbox, "/usr/bin/python3", "-c", FORBIDDEN)
         assert process.communicate(timeout=60)[0] == b"-1 -1 -1 -1 -1 " or os.uname().machine != "x86_64"
-        sandbox.end(process, 0)
-
-
-def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):
-    program = users.start(["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"], slot=0, scratch=users.folder("try", 0),
-                            readable=[], environment={})
-    left = int(program.communicate(timeout=60)[0])
-    assert status_of(left)[1] == str(os.getpid()), "the parent of what was left behind"
-    assert users.end(program, 0) == 0, "the program that left it behind"
-    assert not Path(f"/proc/{left}").exists(), "it is gone"
+        judge.sandbox.end(process, 0)
 
 
 def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_slot(users, monkeypatch):
@@ -149,8 +138,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
               "    os.dup2(w, 1)\n    os.dup2(w, 2)\n    if os.fork() == 0: time.sleep(100)\n    os.execv('/usr/bin/su', ['su', 'root'])\n"
               "print(open('/proc/self/status').read())\ntime.sleep(1)\n")
     for command in (["/usr/bin/python3", "-c", script], ["true"]):
-        scratch = users.folder("slot0", 0)
-        process = users.start(command, slot=0, scratch=scratch, readable=[], environment={})
+        process = started(users, *command)
         out, _ = process.communicate()
         begin = time.monotonic()
         users.end(process, 0)
@@ -159,8 +147,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
             "it may get new privileges"
     user = users.user_of(0)
     monkeypatch.setattr(sandbox_module, "kill_all_of", lambda *_, **__: False)
-    process = users.start(["true"], slot=0, scratch=scratch, readable=[], environment={})
-    users.end(process, 0)
+    users.end(started(users, "true"), 0)
     monkeypatch.undo()
     assert users.user_of(0) != user, "the slot kept the user of a process that cannot be ended"
 
@@ -184,8 +171,7 @@ def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(u
     if groups and not users.groups:
         pytest.skip("there are no control groups here")
     users.groups = users.groups if groups else None
-    process = users.start(["/usr/bin/python3", "-c", TAKES_MEMORY], slot=0, scratch=users.folder("try", 0), readable=[], environment={},
-                          limits=Limits(used_bytes=200 << 20))
+    process = started(users, "/usr/bin/python3", "-c", TAKES_MEMORY, limits=Limits(used_bytes=200 << 20))
     watched = worker.Worker(users, process, 0, [])
     if groups:
         process.wait(20)  # the kernel ends it, and nobody has to look
@@ -200,7 +186,7 @@ def test_a_file_of_more_than_64_mb_and_a_65th_open_file_are_refused(users):
     script = ("import os, resource\nfd = os.memfd_create('x')\n"
               "try: os.posix_fallocate(fd, 0, 65 << 20)\nexcept OSError as e: print(e.errno)\n"
               "print(resource.getrlimit(resource.RLIMIT_NOFILE)[1], open('/proc/self/oom_score_adj').read())")
-    process = users.start(["/usr/bin/python3", "-c", script], slot=0, scratch=users.folder("try", 0), readable=[], environment={})
+    process = started(users, "/usr/bin/python3", "-c", script)
     assert process.communicate()[0].split() == [b"27", b"64", b"1000"]
     users.end(process, 0)
 
