@@ -36,6 +36,8 @@ LABS = [os.environ["GPULAB_LAB"]] if "GPULAB_LAB" in os.environ else list(folder
 
 # Without these tools tests for races are not graded.
 HAS_OCLGRIND = shutil.which("oclgrind") is not None
+needs_oclgrind = pytest.mark.skipif(not HAS_OCLGRIND, reason="oclgrind is not installed")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users")
 HAS_TOOL = {"opencl": HAS_OCLGRIND, "cuda": bool(list((BUILD / "emulator").glob("libcudart.so.*")))}
 
 COMMAND = [sys.executable, "-m", "grading", str(ROOT)]  # what ./lab calls, with these variables

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from grading_kept import Kept
-from grading_support import HAS_OCLGRIND, ROOT, TAMPERING, changed, exercise_of, files_of, handed_out, judge_of, results_of, told, with_tests
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, changed, exercise_of, files_of, handed_out, judge_of, results_of, told,
+                             why_not_emulated, with_tests)
 
 from explain import report as report_of_counts
 from grading import cost, judge as judging, marks, report, student

@@ -16,7 +16,7 @@ from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, files_of,
 
 from grading import cuda, judge as judging, launches, report
 from grading.exercises import load
-from grading.judge import (CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
+from grading.judge import (CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
                            NOT_ITS_KERNELS, PASSED, REACHES, TIMED_OUT, TOO_FEW, Judge, read_log)
 from grading.launches import LIBRARY, Counter
 from grading.sandbox import Sandbox, best

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from grading_kept import Kept
-from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, exercise_of, files_of, hidden_races, judge_of, of_values, results_of, saxpy, told,
-                             why_not_compiled, with_tests)
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, exercise_of, files_of, hidden_races, judge_of, needs_oclgrind, of_values,
+                             results_of, saxpy, told, why_not_compiled, with_tests)
 
 from grading import clock, grade, judge as judging, report
 from grading.exercises import load
@@ -34,9 +34,8 @@ static __inline__ float same(const global float* __restrict__ p) { return *p; }
 """
 
 
+@needs_oclgrind
 def test_all_compilers_get_the_same_text_and_a_macro_costs_nobody_points():
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     with judge_of("reduction") as judge:
         rung = judge.lab.rung("opencl/02_tree_sequential.cl")
         first, wait = "    x[me] = i < n", "barrier(CLK_LOCAL_MEM_FENCE);"
@@ -54,10 +53,9 @@ def test_all_compilers_get_the_same_text_and_a_macro_costs_nobody_points():
             assert one.outcome == BUILD_ERROR and words in one.message, told([one])
 
 
+@needs_oclgrind
 def test_what_was_not_written_or_takes_only_the_submission_long_in_oclgrind_is_no_fault_of_the_compiler(monkeypatch):
     monkeypatch.setattr(judging, "BESIDES", 8.0)
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     with judge_of("reduction") as judge:
         if not judge.on_pocl:
             pytest.skip("OpenCL does not run on PoCL here")

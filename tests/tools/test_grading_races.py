@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from grading_support import HAS_OCLGRIND, exercise_of, hidden_races, judge_of, results_of, told
+from grading_support import exercise_of, hidden_races, judge_of, needs_oclgrind, results_of, told
 
 from grading import report
 from grading.judge import FAILED
@@ -173,9 +173,8 @@ RACES = {
 
 
 @pytest.mark.parametrize("name", RACES)
+@needs_oclgrind
 def test_a_race_is_told_with_its_lines_and_items(name):
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     lab, title, old, new, words, exact, roughly = RACES[name]
     with judge_of(lab) as judge:
         text = judge.lab.rung(exercise_of(judge, title)[1].files[0]).replace(old, new)

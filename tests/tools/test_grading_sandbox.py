@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import (ROOT, files_of, graded, judge_of, made, results_of, sandbox, saxpy, started, told,
-                             users, with_tests)
+from grading_support import ROOT, files_of, graded, judge_of, made, needs_root, results_of, sandbox, saxpy, started, told, users, with_tests
 
-from grading import judge as judging, sandbox as sandbox_module, worker
+from grading import sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
 from grading.sandbox import Limits, Sandbox, remove
 
@@ -47,9 +46,8 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
     assert users.user_of(0) == user, "the user of the slot"
 
 
+@needs_root
 def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
-    if os.geteuid() != 0:
-        pytest.skip("only root has other users")
     with judge_of("saxpy", "user") as judge:
         exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
         part = exercise.parts["opencl"]
@@ -227,9 +225,8 @@ def test_folders_that_a_program_closed_or_made_deep_are_removed(scratch, monkeyp
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a user who is not root"
 
 
+@needs_root
 def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scratch):
-    if os.geteuid() != 0:
-        pytest.skip("only root can run programs as another user")
     with judge_of("saxpy", "user") as judge:
         (scratch / "open").mkdir()
         scratch.chmod(0o755)

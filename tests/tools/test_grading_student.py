@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 
 import pytest
-from grading_support import (BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, exercise_of, handed_out, judge_of, of_values, results_of, saxpy, told,
+from grading_support import (BUILD, PROGRAMS, ROOT, exercise_of, handed_out, judge_of, needs_oclgrind, of_values, results_of, saxpy, told,
                              with_tests)
 
 from grading import handout, judge as judging, report, student
@@ -264,10 +264,9 @@ def test_each_lab_has_a_visible_test_for_races_of_each_exercise_that_is_graded_f
     assert found >= 36
 
 
+@needs_oclgrind
 def test_in_a_hand_out_a_race_is_told_in_words(scratch, monkeypatch):
     """There the rung is the student's own file, so that nothing can be said of the tool by running the rung."""
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     monkeypatch.setattr(judging, "HAS_ANSWERS", False)
     handout.main(ROOT, ["reduction", str(scratch / "out")])
     with judge_of("reduction") as judge:
@@ -299,9 +298,8 @@ TILE = "        barrier(CLK_LOCAL_MEM_FENCE); // the tiles"
     ("if (i < m && j < n) c[(size_t)i * n + j] = sum", "if (i <= m && j < n) c[(size_t)i * n + j] = sum", [" outside of c, at c[306]"], "still being read"),
     ("l0 += TILE", "l0 += 0", ["it does not seem to end. Does each loop end?"], "Hint"),
 ])
+@needs_oclgrind
 def test_a_hand_out_says_plainly_what_is_wrong(old, new, shown, not_shown, capsys):
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     with judge_of("matmul", kind="none", seconds=3.0 if "+= 0" in new else 20.0) as judge:
         exercise, part = exercise_of(judge, "shared-tile")
         results = results_of(judge, "shared-tile", (old, new), tests=lambda one: one.visible and one.check != "cost")
@@ -322,10 +320,9 @@ def test_a_full_folder_for_temporary_files_is_named(capfd):
 # Kernels that PoCL compiles wrongly
 
 
+@needs_oclgrind
 def test_a_correct_kernel_that_PoCL_3_compiles_wrongly_is_right():
     """The tree in which the working items lie apart, with their distance as the loop's variable."""
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     with judge_of("reduction") as judge:
         results = results_of(
             judge, "tree", ("size_t stride = get_local_size(0) / 2; stride > 0; stride /= 2", "size_t s = 1; s < get_local_size(0); s *= 2"),
@@ -334,10 +331,9 @@ def test_a_correct_kernel_that_PoCL_3_compiles_wrongly_is_right():
     assert {one.outcome for one in results} == {PASSED}, told(results)
 
 
+@needs_oclgrind
 def test_a_right_kernel_that_the_devices_compiler_breaks_keeps_its_points_and_a_wrong_one_does_not(saxpy, monkeypatch):
     """A device whose answers are wrong, whatever the kernel: the last number of each is another one."""
-    if not HAS_OCLGRIND:
-        pytest.skip("oclgrind is not installed")
     asked = judging.Run.asked
 
     def broken(self, worker, cases):

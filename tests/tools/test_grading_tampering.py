@@ -2,12 +2,11 @@
 
 import dataclasses
 import hashlib
-import os
 import re
 
 import pytest
 from grading_support import (BUILD, PROGRAMS, ROOT, TAMPERING, closed_repository, compiles, files_of, hand_out_of, judge_of,
-                             told, why_not_compiled, with_tests)
+                             needs_root, told, why_not_compiled, with_tests)
 
 from grading.judge import BUSY, FAILED, OUTCOMES, PASSED
 
@@ -74,9 +73,8 @@ def test_a_submission_in_cuda_that_does_not_use_its_kernels_scores_nothing(reque
 
 @pytest.mark.parametrize("name", ["writes_the_judge", "kills_parent", "forks", "reads_its_parent", "stops_the_rung",
                                   "finds_its_files", "fills_disk_with_files"])
+@needs_root
 def test_without_bubblewrap_as_a_user_who_owns_nothing_it_scores_no_more_either(request, name):
-    if os.geteuid() != 0:
-        pytest.skip("only root can run programs as another user")
     with judge_of("saxpy") as judge:
         if judge.sandbox.kind == "user":
             pytest.skip("without bubblewrap the tests above ran so")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import marks
-from .exercises import Exercise, Lab, Part, Test
+from .exercises import Exercise, Lab, Part
 from .judge import FAILED, HEAD, PASSED, Judge, Result, Run
 
 FINDERS = ("values", "guard bands")  # of mistakes that show each time, and on every device
