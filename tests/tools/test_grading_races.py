@@ -142,11 +142,6 @@ RACES = {
         "reduction", "tree", "+= x[me + stride];\n        barrier(CLK_LOCAL_MEM_FENCE);", "+= x[me + stride];", ("+= x[", "+= x["),
         rf"work-item {ITEM} writes x\[\1\] at line L while work-item \d+ of the same group reads it at line M: no barrier stands between",
         rf"a work-item writes an element of x at line L while {OTHER} reads it at line M: no barrier stands between"),
-    "no barrier between two loops": (
-        "matmul", "shared-tile", "* b_tile[l][x];\n        barrier(CLK_LOCAL_MEM_FENCE);", "* b_tile[l][x];", ("_tile[y][x] = ", "sum +="),
-        rf"work-item {ITEM} writes element \d+ of [ab]_tile at line L while work-item .* of the same group reads it at line M: no barrier "
-        "stands between",
-        rf"a work-item writes an element of [ab]_tile at line L while {OTHER} reads it at line M: no barrier stands between"),
     "two groups write one sum": (
         "reduction", "tree", "sums[get_group_id(0)] = x[0];", "sums[0] = x[0];", ("sums[0] =", "sums[0] ="),
         r"work-item 0 of group 0 writes sums\[0\] at line L while work-item 0 of group [1-3] writes it at line M: groups do not wait for "

@@ -45,7 +45,6 @@ class Mistakes:
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self.known: dict[tuple[str, str, str], list[Answer] | None] = {}  # by exercise, test and mistake
-        self.right: dict[tuple[str, str], list[bytes]] = {}  # what the rung answers, by exercise and test
         self.running = threading.Lock()
 
     def describe(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> None:
@@ -109,26 +108,15 @@ class Mistakes:
                     answers, _ = run.asked(worker, asked)
             if len(answers) < len(cases):
                 return None
-            right = self.answers_of_rung(runs)
-            if not right:
+            right: list[bytes] = sum((self.judge.once(("right", one.exercise.name, one.test.name),
+                                                      lambda: one.of_rung(one.cases(), one.program)[0]) for one in runs), [])
+            if len(right) < len(cases):  # the rung does not answer all in time
                 return None
             verdicts = run.checked(asked, answers)
         found: dict[str, list[Answer]] = {one.test.name: [] for one in runs}
         for (one, case), answer, expected, verdict in zip(cases, answers, right, verdicts):
             found[one.test.name].append(answer_of(case, answer, expected, verdict["status"] == PASSED))
         return found
-
-    def answers_of_rung(self, runs: list[Run]) -> list[bytes]:
-        """The right answers to the cases of these tests; none when the rung does not answer all in time."""
-        names = [(run.exercise.name, run.test.name) for run in runs]
-        if not all(name in self.right for name in names):
-            cases = [(name, case) for name, run in zip(names, runs) for case in run.cases()]
-            answers, _, _ = runs[0].of_rung([case for _, case in cases], runs[0].program)
-            if len(answers) < len(cases):
-                return []
-            for name in names:
-                self.right[name] = [answer for (of, _), answer in zip(cases, answers) if of == name]
-        return [answer for name in names for answer in self.right[name]]
 
 
 def rows_of(lab: Lab, part: Part) -> list[dict[str, Any]]:

@@ -419,16 +419,6 @@ class Run:
         return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public,
                       printed=printed)
 
-    @contextmanager
-    def charged(self, worker: Worker) -> Iterator[None]:
-        """Counts the time that a program of the submission takes. That of a rung is not the submission's."""
-        before = worker.spent
-        try:
-            yield
-        finally:
-            if worker.slot == self.slot:
-                self.left -= worker.spent - before
-
     def result(self) -> Result:
         if self.reaches and (self.emulated or self.test.check in ("races", "cost")):
             why = f"{REACHES}: {self.reaches}"
@@ -487,7 +477,9 @@ class Run:
         finally:
             if worker:
                 worker.end()
-                self.printed = self.printed or (worker.printed if slot == self.slot else b"")
+                if slot == self.slot:  # what a rung takes and prints is not the submission's
+                    self.left -= worker.spent
+                    self.printed = self.printed or worker.printed
             remove(folder)
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
@@ -541,10 +533,8 @@ class Run:
         end = worker.spent + most
         try:
             for message in messages:
-                left = min(self.seconds, self.left) if worker.slot == self.slot else most
-                left = min(left, end - worker.spent)
-                with self.charged(worker):
-                    answers.append(worker.ask(message, left))
+                left = min(self.seconds, self.left - worker.spent) if worker.slot == self.slot else most
+                answers.append(worker.ask(message, min(left, end - worker.spent)))
         except TimedOut:
             return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: {ENDLESS}", public=ENDLESS)
         except Ended:
@@ -754,9 +744,8 @@ class Run:
         try:
             with self.worker_of(rung, files, environment={**NO_GUARDS, **counting}, **how) as worker:
                 answers, trouble = self.asked(worker, cases)
-                with self.charged(worker):
-                    if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
-                        trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
+                if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                    trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
                 code = worker.process.poll()
             if tool != EMULATOR:
                 return answers, trouble, read_log(log), read_log(counts)
