@@ -127,7 +127,7 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     Both programs have the same name, in folders whose names reveal nothing: a program should not know which of the two it is.
 
-    @param files the folder with the student's files
+    @param files the folder with the student's file
     """
     scratch = sandbox.folder(f"slot{slot}-build", slot)
     try:
@@ -144,11 +144,9 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         if (tree / "labs" / lab.folder / place).is_dir():
             shutil.copytree(tree / "labs" / lab.folder / place, sources / place)
     for _, other in lab.parts():  # a header that is another exercise: as the lab has it
-        for name in other.files:
-            if name.startswith("cuda/") and Path(name).suffix != ".cu":
-                (sources / name).write_text(lab.rung(name), encoding="utf-8")
-    for name in part.files:
-        shutil.copy(files / Path(name).name, sources / name)
+        if other.file.startswith("cuda/") and Path(other.file).suffix != ".cu":
+            (sources / other.file).write_text(lab.rung(other.file), encoding="utf-8")
+    shutil.copy(files / Path(part.file).name, sources / part.file)
     name = source_of(lab, part)
     target = scratch / f"{name}.o"
     command = compile_command(folder, lab.path / "cuda" / name)

@@ -58,15 +58,15 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         tried = []
         races = {test.name for test in exercise.tests if test.check == "races"}
         for part in exercise.parts.values():
-            files = {name: submission.files[name] for name in part.files if name in submission.files}
-            results = judge.judge(exercise, part, files, slot, known)
-            tried.append((part, files, results))
-            if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
-                notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
-        part, files, results = max(tried, key=lambda one: worth(one[2]))
-        if len(files) == len(part.files):
-            mistakes.describe(exercise, part, files, results, slot)
-            if why := judge.why_look(part, files, results):
+            content = submission.files.get(part.file)
+            results = judge.judge(exercise, part, content, slot, known)
+            tried.append((part, content, results))
+            if judge.why_not(part) and results[0].outcome == NOT_GRADED:
+                notes.append(f"{exercise.name}: {part.file} was not graded here: {results[0].message}")
+        part, content, results = max(tried, key=lambda one: worth(one[2]))
+        if content is not None:
+            mistakes.describe(exercise, part, content, results, slot)
+            if why := judge.why_look(part, content, results):
                 look.append(f"{exercise.name}: {why}")
             judged = [one for one in results if one.outcome != NOT_GRADED]
             race = next((one.public for one in judged if one.test in races), "")
@@ -342,8 +342,7 @@ def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> Non
     stubs = target.with_name(target.name + "-base")
     stubs.mkdir(exist_ok=True)
     for _, part in lab.parts():
-        for name in part.files:
-            (stubs / name.replace("/", "_")).write_text(lab.stub(name), encoding="utf-8")
+        (stubs / part.file.replace("/", "_")).write_text(lab.stub(part.file), encoding="utf-8")
 
 
 class Stopped(Exception):

@@ -275,10 +275,10 @@ class Judge:
             cuda.rung_without_kernels(self.build, self.lab, part, program)
         return program
 
-    def key(self, part: Part, test: Test, files: dict[str, bytes]) -> str:
+    def key(self, part: Part, test: Test, content: bytes | None) -> str:
         """A digest that changes with everything that a result depends on."""
         digest = hashlib.sha256(self.fingerprint.encode())
-        digest.update(repr((part, test, sorted(files.items()), self.secret, self.why_not(part))).encode())
+        digest.update(repr((part, test, content, self.secret, self.why_not(part))).encode())
         digest.update(repr(part.backend == "cuda" and self.emulated).encode())
         return digest.hexdigest()[:32]
 
@@ -288,46 +288,45 @@ class Judge:
             return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
         return str(int.from_bytes(hmac.digest(self.secret, text.encode(), "sha256")[:7], "big"))
 
-    def judge(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int,
+    def judge(self, exercise: Exercise, part: Part, content: bytes | None, slot: int,
               known: dict[str, Result] | None = None, built: Path | None = None) -> list[Result]:
         """All tests of an exercise in one back end.
 
-        @param files what was handed in, by the names in part.files
+        @param content of the file that was handed in; None: there is none
         @param known results of an earlier run, by key; those that still hold are taken over. What could not be graded
                is tried again
-        @param built the program that runs these files, where it has been built from them already
+        @param built the program that runs this file, where it has been built from it already
         """
         def all_of(outcome: str, message: str = "") -> list[Result]:
             return [Result(t.name, outcome, 0, t.points, message, message if outcome == NOT_GRADED else "",
-                           key=self.key(part, t, files)) for t in tests]
+                           key=self.key(part, t, content)) for t in tests]
 
         tests = exercise.tests
-        missing = [name for name in part.files if name not in files]
-        texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
-        if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
-            return all_of(UNSOLVED, f"{' '.join(missing)} was not handed in" if missing else "")
-        for name, text in texts.items():
-            if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
-                return all_of(BUILD_ERROR, f"{name}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: "
-                                           "it is no text file")
+        if content is None:
+            return all_of(UNSOLVED, f"{part.file} was not handed in")
+        text = content.decode("utf-8", errors="replace")
+        if is_unsolved(self.lab.stub(part.file), text):
+            return all_of(UNSOLVED)
+        if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
+            return all_of(BUILD_ERROR, f"{part.file}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: it is no text file")
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
         results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds * (PATIENCE if part.backend == "cuda" and self.emulator else 1)
-        with self.handed_in(exercise, part, files, slot) as kernels, ExitStack() as compiled:
+        with self.handed_in(exercise, part, content, slot) as kernels, ExitStack() as compiled:
             program, without_kernels, reaches = self.sandbox.installed(built or self.worker_program(part)), None, ""
             if part.backend == "cuda" and not built:
                 try:
                     with self.turns.beside_others():  # a compiler must not disturb a measurement
                         programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
                 except cuda.DoesNotCompile as error:
-                    return all_of(BUILD_ERROR, self.redacted(str(error), texts))
+                    return all_of(BUILD_ERROR, self.redacted(str(error), text))
                 compiled.callback(remove, programs.scratch)
                 program, without_kernels, reaches = programs.whole, programs.without_kernels, programs.reaches
             for test in tests:
-                key = self.key(part, test, files)
+                key = self.key(part, test, content)
                 if known and key in known and known[key].outcome != NOT_GRADED:
                     results.append(known[key])
                     continue
@@ -347,22 +346,22 @@ class Judge:
                     left = run.left
                     if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
-                    result.message = self.redacted(result.message, texts)
+                    result.message = self.redacted(result.message, text)
                 result.key, result.seconds = key, round(time.perf_counter() - begin, 2)
                 results.append(result)
         return results
 
     @contextmanager
-    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[Path]:
-        """A folder with the files that were handed in."""
+    def handed_in(self, exercise: Exercise, part: Part, content: bytes, slot: int) -> Iterator[Path]:
+        """A folder with the file that was handed in."""
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        self.sandbox.fill(kernels, {Path(name).name: files[name].removeprefix(codecs.BOM_UTF8) for name in part.files}, slot)
+        self.sandbox.fill(kernels, Path(part.file).name, content.removeprefix(codecs.BOM_UTF8), slot)
         try:
             yield kernels
         finally:
             remove(kernels)
 
-    def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
+    def why_look(self, part: Part, content: bytes, results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
         "": nothing is strange."""
         if not any(one.score for one in results):
@@ -370,9 +369,7 @@ class Judge:
         for one in results:
             if 0 < one.ratio < SUSPICIOUS:
                 return f"{one.ratio:g} times the {'work' if part.backend == 'cuda' and self.emulated else 'time'} of the rung"
-        texts = ["".join(map(bare_code, of)) for of in ((files[name].decode(errors="replace") for name in part.files),
-                                                        map(self.lab.rung, part.files))]
-        own, rung = (bool(re.search(BARRIER, text)) for text in texts)
+        own, rung = (bool(re.search(BARRIER, bare_code(text))) for text in (content.decode(errors="replace"), self.lab.rung(part.file)))
         return "no barrier, where the rung has one: is it another algorithm?" if rung and not own else ""
 
     @cached_property
@@ -384,9 +381,9 @@ class Judge:
                  if one.kind == "EXERCISE" for line in one.lines}
         return {line for line in lines if len(line) >= SHORTEST_ANSWER}
 
-    def redacted(self, message: str, own: dict[str, str]) -> str:
+    def redacted(self, message: str, own: str) -> str:
         """A message without the lines of solutions, unless the student wrote them: workers and compilers could show them."""
-        written = bare("".join(own.values()))
+        written = bare(own)
         return "\n".join("(a line that is not shown)" if any(one in bare(line) and one not in written for one in self.answers)
                          else line for line in message.split("\n"))
 
@@ -564,12 +561,11 @@ class Run:
         return None
 
     @contextmanager
-    def rung_started(self, program: Path | None = None, files: dict[str, bytes] | None = None, **how: Any) -> Iterator[Worker]:
-        """A worker of the rung. @param program in place of the rung's worker. @param files in place of those of the rung"""
+    def rung_started(self, program: Path | None = None, text: str = "", **how: Any) -> Iterator[Worker]:
+        """A worker of the rung. @param program in place of the rung's worker. @param text in place of that of the rung"""
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
-        files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
-        self.judge.sandbox.fill(folder, files, own)
+        self.judge.sandbox.fill(folder, Path(self.part.file).name, (text or self.judge.lab.rung(self.part.file)).encode(), own)
         try:
             program = program or self.judge.sandbox.installed(self.judge.worker_program(self.part))
             with self.started(program, folder, slot=own, **how) as worker:
@@ -577,14 +573,14 @@ class Run:
         finally:
             remove(folder)
 
-    def worker_of(self, rung: bool, files: dict[str, bytes] | None = None, **how: Any) -> AbstractContextManager[Worker]:
-        """A worker of the rung, or of the submission. @param files in place of those of the rung"""
-        return self.rung_started(files=files, **how) if rung else self.started(self.program, self.kernels, **how)
+    def worker_of(self, rung: bool, **how: Any) -> AbstractContextManager[Worker]:
+        """A worker of the rung, or of the submission."""
+        return self.rung_started(**how) if rung else self.started(self.program, self.kernels, **how)
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
+    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, text: str = "",
                 counted: bool = False) -> tuple[list[bytes], list[int | None], str]:
         """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
-        with self.rung_started(program, files, counted=counted) as worker:
+        with self.rung_started(program, text, counted=counted) as worker:
             answers, _ = self.asked(worker, cases)
         return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
 
@@ -730,10 +726,10 @@ class Run:
                 small[1] += compared
         return self.outcome(FAILED, MOSTLY_ELSEWHERE) if small[0] > SMALL_PART * small[1] else None
 
-    def under(self, tool: list[str], cases: list[dict[str, Any]], rung: bool = False, plugin: Path | None = None,
-              files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
+    def under(self, tool: list[str], cases: list[dict[str, Any]], rung: bool = False,
+              plugin: Path | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
         """Runs the submission under a tool. Returns its answers, a result if it did not answer all or did not end, the tool's log,
-        and the counts that a plugin wrote beside it. @param rung runs the rung instead. @param files in place of the rung's"""
+        and the counts that a plugin wrote beside it. @param rung runs the rung instead"""
         slot = self.slot + OF_RUNGS * rung
         folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
         log, counts = folder / "tool.log", folder / "launches"
@@ -742,7 +738,7 @@ class Run:
         if tool == EMULATOR:
             how = {"tool": EMULATOR, "counted": True}
         try:
-            with self.worker_of(rung, files, environment={**NO_GUARDS, **counting}, **how) as worker:
+            with self.worker_of(rung, environment={**NO_GUARDS, **counting}, **how) as worker:
                 answers, trouble = self.asked(worker, cases)
                 if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
                     trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
@@ -791,9 +787,9 @@ class Run:
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
 
     def texts(self) -> dict[str, str]:
-        """The files that were handed in, by their names."""
-        names = [Path(file).name for file in self.part.files]
-        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace") for name in names}
+        """The file that was handed in, by its name."""
+        name = Path(self.part.file).name
+        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace")}
 
     def take_time_of_tools(self) -> None:
         if self.seconds > AFTER_TIMEOUT:
@@ -824,7 +820,7 @@ class Run:
                 return self.outcome(FAILED, NO_KERNEL)
             try:
                 more = {name: most for name, most in (of_rung[number] if of_rung else {}).items() if name not in self.test.bounds}
-                excess = excess or self.too_much(case, counts or "", self.kernels / Path(self.part.files[0]).name, more)
+                excess = excess or self.too_much(case, counts or "", self.kernels / Path(self.part.file).name, more)
             except (ValueError, LookupError, TypeError):
                 return self.outcome(CRASHED, "there are no counts of its kernels")
         if excess:
@@ -849,7 +845,7 @@ class Run:
         for case in self.cases():
             counts = self.under(tool, [case], rung=True, plugin=plugin)[3] or ""
             try:
-                found = self.too_much(case, counts, self.judge.lab.path / self.part.files[0])
+                found = self.too_much(case, counts, self.judge.lab.path / self.part.file)
                 bounds.append(cost.bounds_of_rung(counts))
             except (ValueError, LookupError, TypeError):
                 return "there are no counts", []

@@ -116,13 +116,12 @@ class Sandbox:
             os.chown(path, self.user_of(slot), self.user_of(slot))
         return path
 
-    def fill(self, path: Path, files: dict[str, bytes], slot: int) -> None:
-        """A new folder with files that the user of a slot may read, and no other user may."""
+    def fill(self, path: Path, name: str, content: bytes, slot: int) -> None:
+        """A new folder with a file that the user of a slot may read, and no other user may."""
         remove(path)
         path.mkdir(mode=0o700)
-        for name, content in files.items():
-            (path / name).write_bytes(content)
-            (path / name).chmod(0o644)
+        (path / name).write_bytes(content)
+        (path / name).chmod(0o644)
         if self.has_users:
             os.chown(path, 0, self.user_of(slot))  # its owner could make it writable
             path.chmod(0o750)
