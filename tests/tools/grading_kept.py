@@ -32,14 +32,14 @@ class Kept:
     """The verdicts on the submissions of a lab. Their names are KIND BACKEND and more words."""
 
     def __init__(self, judge, submissions, folder=ROOT / "tests/judged"):
-        """@param submissions by name: exercise, part, files, and further texts that the verdict depends on"""
+        """@param submissions by name: exercise, part, file, and further texts that the verdict depends on"""
         self.path = folder / f"grading_{judge.lab.name}.txt"
         tools = {"opencl": f"{judged.tool('opencl')}, {judged.tool('oclgrind')}", "cuda": judged.tool("cuda")}
         self.tool = {name: tools[part.backend] for name, (_, part, *_) in submissions.items()}
         self.keys = {name: judged.digest(
             graders(), programs(judge.lab.folder), repr(dataclasses.replace(exercise, task="", title="", hints=[])), repr(part),
-            *(judged.plain(text.decode()) for _, text in sorted(files.items())), *(judged.plain(judge.lab.rung(file)) for file in part.files),
-            *more) for name, (exercise, part, files, *more) in submissions.items()}
+            judged.plain(content.decode()), judged.plain(judge.lab.rung(part.file)), *more)
+            for name, (exercise, part, content, *more) in submissions.items()}
         entries = judged.read(self.path)
         self.known = {name: entries[name] for name, key in self.keys.items() if name in entries and entries[name].good and
                       (entries[name].key, entries[name].tool) == (key, self.tool[name])}

@@ -101,7 +101,7 @@ class SharedRun(judging.Run):
 
     def found_in_rung(self, tool):
         """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
-        if getattr(self.judge, "keeps", False) and all(self.texts()[Path(file).name] == self.judge.lab.rung(file) for file in self.part.files):
+        if getattr(self.judge, "keeps", False) and self.judge.lab.rung(self.part.file) in self.texts().values():
             self.judge.tried[" ".join(tool), self.part.rung, self.test.name] = ""
         return super().found_in_rung(tool)
 
@@ -222,10 +222,6 @@ def with_tests(exercise, keep):
     return dataclasses.replace(exercise, tests=[one for one in exercise.tests if keep(one)])
 
 
-def files_of(part, text_of):
-    return {file: text_of(file).encode() for file in part.files}
-
-
 def exercise_of(judge, title, backend="opencl"):
     """An exercise, and its part in a back end."""
     exercise = next(one for one in judge.lab.exercises if one.name == title)
@@ -243,9 +239,8 @@ def changed(text, *changes):
 def results_of(judge, title, *changes, tests=lambda _: True, text="", backend="opencl"):
     """What the rung of an exercise gets with changes, or another text in its place."""
     exercise, part = exercise_of(judge, title, backend)
-    [file] = part.files
-    text = changed(text or judge.lab.rung(file), *changes)
-    return judge.judge(with_tests(exercise, tests), part, {file: text.encode()}, 0)
+    text = changed(text or judge.lab.rung(part.file), *changes)
+    return judge.judge(with_tests(exercise, tests), part, text.encode(), 0)
 
 
 def why_not_emulated(judge, part):
@@ -359,7 +354,7 @@ def leaks(lab, tree):
             for name, other in texts.items():
                 if not one.visible and (f'name = "{one.name}"' in other or (one.hint not in shown and one.hint in other)):
                     found.append(f"the hidden test '{one.name}' in {name}")
-    answers = {file for _, part in lab.parts() for file in part.files}
+    answers = {part.file for _, part in lab.parts()}
     for row in [row for row in lab.mistakes() if row["file"] in answers]:
         found += [f"the mistake '{row['id']}' in {name}" for name, other in texts.items() if row["student"] in other]
     found += [f"{name} has no place in a hand-out" for name in tree if name.startswith("tests/") or "mistakes" in name or

@@ -19,7 +19,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repository, command, files_of, graded, made,
+from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repository, command, graded, made,
                              result_with, saxpy)
 
 from grading import grade, handout, package, report, sandbox as sandbox_module, submission
@@ -549,12 +549,12 @@ def test_the_class_page_and_junit_say_what_became_of_each_exercise():
 def test_regrade_does_a_mended_test_again_and_keeps_the_others(saxpy):
     exercise = next(one for one in saxpy.lab.exercises if one.name == "repair-stride")
     part = exercise.parts["opencl"]
-    files = files_of(part, saxpy.lab.rung)
-    marked = {one.key: dataclasses.replace(one, message="kept") for one in saxpy.judge(exercise, part, files, 0)}
+    rung = saxpy.lab.rung(part.file).encode()
+    marked = {one.key: dataclasses.replace(one, message="kept") for one in saxpy.judge(exercise, part, rung, 0)}
     mended = dataclasses.replace(exercise, tests=[exercise.tests[0], dataclasses.replace(exercise.tests[1], points=9)])
-    assert [(one.message, one.score) for one in saxpy.judge(mended, part, files, 0, marked)] == [("kept", 2), ("", 9)], "results"
+    assert [(one.message, one.score) for one in saxpy.judge(mended, part, rung, 0, marked)] == [("kept", 2), ("", 9)], "results"
     marked = {key: dataclasses.replace(one, outcome=NOT_GRADED) for key, one in marked.items()}
-    again = saxpy.judge(exercise, part, files, 0, marked)
+    again = saxpy.judge(exercise, part, rung, 0, marked)
     assert [(one.message, one.outcome) for one in again] == [("", PASSED)] * 3, "what had not been graded"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from grading_kept import Kept
-from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, changed, exercise_of, files_of, handed_out, judge_of, results_of, told,
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, changed, exercise_of, handed_out, judge_of, results_of, told,
                              why_not_emulated, with_tests)
 
 from explain import report as report_of_counts
@@ -39,7 +39,7 @@ def solved(text, code):
 
 def written(judge, part, changes):
     """The file of a rung with changes, pairs of an old and a new text; or with another text between the marks of its exercise."""
-    text = judge.lab.rung(part.files[0])
+    text = judge.lab.rung(part.file)
     return solved(text, changes) if isinstance(changes, str) else changed(text, *changes)
 
 
@@ -193,10 +193,10 @@ NOT_ALL_RIGHT = {"opencl tree by one item in vectors": "one group and its neighb
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
     def graded(name):
-        exercise, part, files, printed = submissions[name]
+        exercise, part, content, printed = submissions[name]
         wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost "))
         asked = with_tests(exercise, lambda one: of_cost(one) or (one.visible and one.check == "values" and one.name != wrong_in))
-        for one in judge.judge(asked, part, files, 0):
+        for one in judge.judge(asked, part, content, 0):
             if not one.test.startswith("what a GPU is asked for"):
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
@@ -209,7 +209,7 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
         for name, (_, title, changes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
             exercise, part = exercise_of(ready(judge), title, name.split()[0])
             if part.backend == "opencl" or not why_not_emulated(judge, part):
-                submissions[f"cost {name}"] = exercise, part, {part.files[0]: written(judge, part, changes).encode()}, repr(printed)
+                submissions[f"cost {name}"] = exercise, part, written(judge, part, changes).encode(), repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
@@ -301,18 +301,17 @@ def test_histograms_of_all_kinds_are_right_and_the_usual_mistakes_are_found(back
         if why := backend == "cuda" and why_not_emulated(judge, part):
             pytest.skip(why)
         tried = histograms(backend)
-        files = {name: {part.files[0]: solved(judge.lab.rung(part.files[0]), "    " + "\n    ".join(code)).encode()}
-                 for name, (code, _) in tried.items()}
+        texts = {name: solved(judge.lab.rung(part.file), "    " + "\n    ".join(code)).encode() for name, (code, _) in tried.items()}
 
         def graded(name):
             which = name.removeprefix(f"histogram {backend} ")
             wrong_in = tried[which][1]
             wanted = with_tests(exercise, lambda one: one.name == wrong_in if wrong_in else one.check != "speed")
-            results = judge.judge(wanted, part, files[which], 0)
+            results = judge.judge(wanted, part, texts[which], 0)
             assert {one.outcome for one in results} == {FAILED if wrong_in else PASSED}, f"{name}: {told(results)}"
             return "rejected" if wrong_in else "passed", wrong_in or ""
 
-        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, files[name]) for name in tried})
+        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, texts[name]) for name in tried})
         assert len(kept.judged_by(graded)) == len(tried)
 
 
@@ -360,7 +359,7 @@ def test_every_launch_of_every_repeat_counts():
         for bounds, outcome in (({"global_sectors": "3 * (n / 8 + 19)"}, PASSED), ({"global_sectors": "2 * (n / 8 + 19)"}, NOT_GRADED)):
             only = dataclasses.replace(exercise, tests=[dataclasses.replace(test, cases=[case], bounds=bounds)])
             judge.tried = {}
-            [one] = judge.judge(only, part, files_of(part, judge.lab.rung), 0)
+            [one] = judge.judge(only, part, judge.lab.rung(part.file).encode(), 0)
             assert one.outcome == outcome, told([one])
         assert "1593 sectors of global memory in all" in one.message, one.message
 
@@ -405,7 +404,7 @@ def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
         [test] = [one for one in exercise.tests if of_cost(one)]
         hidden = dataclasses.replace(test, visible=False, cases=[{**test.cases[0], "n": "{5000-9000}"}])
         only = dataclasses.replace(exercise, tests=[hidden])
-        [one] = judge.judge(only, part, {part.files[0]: written(judge, part, TREE_CHUNKS).encode()}, 0)
+        [one] = judge.judge(only, part, written(judge, part, TREE_CHUNKS).encode(), 0)
         drawn = judging.Run(judge, only, part, hidden, Path(), Path(), Path(), 0).cases()[0]["n"]
         assert one.outcome == FAILED and f"n = {drawn}" in one.message, told([one])
         printed = report.shown_to_student({"visible": False, "hint": ""}, one.as_dict())
@@ -418,7 +417,7 @@ def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatc
         _, part = exercise_of(ready(judge), "tree")
         text = written(judge, part, TREE_INTERLEAVED)
     out = handed_out(scratch, "reduction", monkeypatch)
-    (out / "labs/02_reduction" / part.files[0]).write_text(text)
+    (out / "labs/02_reduction" / part.file).write_text(text)
     monkeypatch.setattr(judging, "HAS_ANSWERS", False)
     assert student.main([str(out), "test", "tree"]) == 1
     printed = capsys.readouterr().out

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, files_of, judge_of, results_of, sandbox, saxpy, started,
+from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, judge_of, results_of, sandbox, saxpy, started,
                              why_not_emulated, with_tests)
 
 from grading import cuda, judge as judging, launches, report
@@ -48,20 +48,20 @@ def built(sandbox, lab, part, text):
     if not (PROGRAMS / f"worker_{lab.name}_{part.rung}").is_file():
         pytest.skip("built without CUDA")
     files = sandbox.base / "files"
-    sandbox.fill(files, {Path(part.files[0]).name: text.encode()}, 0)
+    sandbox.fill(files, Path(part.file).name, text.encode(), 0)
     return cuda.build(lab, BUILD, part, files, sandbox, 0)
 
 
 def test_a_file_that_was_handed_in_is_compiled_apart_from_the_rungs_and_linked_into_a_worker(sandbox):
     lab = load(ROOT, "reduction")
     part = lab.exercises[0].parts["cuda"]
-    closed = not sandbox.can_read(lab.path / part.files[0])
+    closed = not sandbox.can_read(lab.path / part.file)
     try:
-        built(sandbox, lab, part, f'#include "{lab.path / part.files[0]}"\n')
+        built(sandbox, lab, part, f'#include "{lab.path / part.file}"\n')
         assert not closed, "the file of the rung was included"
     except cuda.DoesNotCompile as error:
         assert "No such file" in str(error) or "Permission denied" in str(error), str(error)
-    program = built(sandbox, lab, part, lab.rung(part.files[0])).whole
+    program = built(sandbox, lab, part, lab.rung(part.file)).whole
     worker = started(sandbox, program, readable=[program])
     assert worker.communicate(timeout=60)[0] == b"" and worker.returncode == 0, "the answers to no message"
     if not closed:
@@ -74,7 +74,7 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
         "the functions that do nothing"
     lab = load(ROOT, "saxpy")
     part = lab.exercises[0].parts["cuda"]
-    programs = built(sandbox, lab, part, lab.rung(part.files[0]) + STARTS_A_KERNEL)
+    programs = built(sandbox, lab, part, lab.rung(part.file) + STARTS_A_KERNEL)
     assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
 
     def output_of(program):
@@ -138,7 +138,7 @@ def test_the_kernels_of_a_rung_are_counted_and_its_answers_are_wrong_without_the
         pytest.skip(saxpy.why_not(part))
     if not saxpy.emulated and not (PROGRAMS / LIBRARY).is_file():
         pytest.skip("built without CUPTI")
-    [result] = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
+    [result] = saxpy.judge(exercise, part, saxpy.lab.rung(part.file).encode(), 0)
     trial = saxpy.tried["trial", exercise.name, "any length"]
     if "CUPTI reports" in trial.why_not_counted:
         pytest.skip(trial.why_not_counted)
@@ -219,7 +219,7 @@ class Pretended:
             return cuda.Programs(whole, without, self.folder / "none")
 
         self.monkeypatch.setattr(cuda, "build", build)
-        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
+        [one] = judge.judge(wanted, part, b"// mine", 0)
         return one.outcome, one.score, one.message
 
 
@@ -306,7 +306,7 @@ def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_openc
         pytest.skip(why)
     monkeypatch.setattr(judging, "OF_EMULATOR", judging.Limits(cpu_seconds=10))
     first = next(one for one in exercise.tests if one.check == check)
-    text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.files[0])
+    text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.file)
     spread = [(RUNG_LINE, "const std::size_t i = j / 256 * 256 + j % 8 * 32 + j % 256 / 8; " + RUNG_LINE)] if "size_t j" in new else []
     [result] = results_of(saxpy, exercise.name, (old, new), *spread, tests=[first].__contains__, text=text, backend="cuda")
     assert result.outcome == outcome and re.search(told if "|" in told else re.escape(told), result.message), result
@@ -330,7 +330,7 @@ def test_a_rung_in_cuda_asks_the_emulator_for_what_its_test_allows(name):
         if not parts:
             pytest.skip(f"{name} has no test of cost in CUDA that the emulator can grade here")
         for exercise, part in parts:
-            results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, files_of(part, judge.lab.rung), 0)
+            results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, judge.lab.rung(part.file).encode(), 0)
             assert {one.outcome for one in results} == {PASSED}, (exercise.name, results)
 
 

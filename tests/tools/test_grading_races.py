@@ -172,7 +172,7 @@ RACES = {
 def test_a_race_is_told_with_its_lines_and_items(name):
     lab, title, old, new, words, exact, roughly = RACES[name]
     with judge_of(lab) as judge:
-        text = judge.lab.rung(exercise_of(judge, title)[1].files[0]).replace(old, new)
+        text = judge.lab.rung(exercise_of(judge, title)[1].file).replace(old, new)
         lines = [[number for number, line in enumerate(text.split("\n"), 1) if word in line] for word in words]
         one_of = ["(?:" + "|".join(map(str, numbers)) + r")\b" for numbers in lines]
         exact, roughly = (pattern.replace("line L", f"line {one_of[0]}").replace("line M", f"line {one_of[1]}") for pattern in (exact, roughly))

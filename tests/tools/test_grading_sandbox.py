@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, files_of, graded, judge_of, made, needs_root, results_of, sandbox, saxpy, started, told, users, with_tests
+from grading_support import ROOT, graded, judge_of, made, needs_root, results_of, sandbox, saxpy, started, told, users, with_tests
 
 from grading import sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
@@ -51,7 +51,7 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
     with judge_of("saxpy", "user") as judge:
         exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
         part = exercise.parts["opencl"]
-        files = files_of(part, judge.lab.rung)
+        rung = judge.lab.rung(part.file).encode()
         assert len(exercise.tests) > 1, "there are several tests"
         kill, stayed = sandbox_module.kill_all_of, []
 
@@ -64,11 +64,11 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
 
         with monkeypatch.context() as patched:
             patched.setattr(sandbox_module, "kill_all_of", kill_but_one)
-            results = judge.judge(exercise, part, files, 0)
+            results = judge.judge(exercise, part, rung, 0)
         assert len(stayed) == 1, "processes that stay"
         outcomes = [one.outcome for one in results]
         assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
-        assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
+        assert {one.outcome for one in judge.judge(exercise, part, rung, 0, {one.key: one for one in results})} == \
             {PASSED}, "the outcomes of a second try"
 
 

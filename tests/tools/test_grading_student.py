@@ -273,13 +273,13 @@ def test_in_a_hand_out_a_race_is_told_in_words(scratch, monkeypatch):
         judge.lab = load(scratch / "out", "reduction")
         exercise = judge.lab.exercises[0]
         part = exercise.parts["opencl"]
-        first, second, last = load(ROOT, "reduction").rung(part.files[0]).split("barrier(CLK_LOCAL_MEM_FENCE);")
+        first, second, last = load(ROOT, "reduction").rung(part.file).split("barrier(CLK_LOCAL_MEM_FENCE);")
         for text, words in ((f"{first}barrier(CLK_LOCAL_MEM_FENCE);{second}{last}",
                              r"work-item \d+ of group \d+ writes x\[\d+\] at line \d+ while "),
                             (f"{first}{second}barrier(CLK_LOCAL_MEM_FENCE);{last}",
                              r"a work-item uses at line 19 what nobody has written so far: ")):
-            (judge.lab.path / part.files[0]).write_text(text)
-            [one] = judge.judge(with_tests(exercise, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0,
+            (judge.lab.path / part.file).write_text(text)
+            [one] = judge.judge(with_tests(exercise, lambda one: one.check == "races"), part, text.encode(), 0,
                                 built=judge.worker_program(part))
             assert one.outcome == FAILED and re.match(words, one.message), told([one])
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 
 import pytest
-from grading_support import (BUILD, PROGRAMS, ROOT, TAMPERING, closed_repository, compiles, files_of, hand_out_of, judge_of,
+from grading_support import (BUILD, PROGRAMS, ROOT, TAMPERING, closed_repository, compiles, hand_out_of, judge_of,
                              needs_root, told, why_not_compiled, with_tests)
 
 from grading.judge import BUSY, FAILED, OUTCOMES, PASSED
@@ -42,10 +42,10 @@ def tampering(request, name, kind, backend="opencl"):
             if judge.worker_program(part).is_file():
                 source = request.getfixturevalue("scratch") / f"{name}.cu"
                 source.write_text(text)
-                compiles(source, request.getfixturevalue("hand_out_of")("saxpy"), judge.lab.path / part.files[0])
+                compiles(source, request.getfixturevalue("hand_out_of")("saxpy"), judge.lab.path / part.file)
             pytest.skip(judge.why_not(part))
         judge.keeps = False
-        results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 7)
+        results = judge.judge(wanted, part, text.encode(), 7)
         assert sum(one.score for one in results) <= float(about["most"]), told(results)
         assert all(one.outcome in OUTCOMES for one in results), told(results)
         too_much = why_not_compiled(results)
@@ -53,7 +53,7 @@ def tampering(request, name, kind, backend="opencl"):
             outcomes = {FAILED if one.message.startswith(BUSY) else one.outcome for one, test in zip(results, wanted.tests) if test.check != "races"}
             assert outcomes == {about["outcome"]}, told(results)
         judge.keeps = True
-        after = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, files_of(part, judge.lab.rung), 7)
+        after = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, judge.lab.rung(part.file).encode(), 7)
         assert after[0].outcome == PASSED, f"an honest submission afterwards: {told(after)}"
     assert hashlib.sha256((PROGRAMS / "judge_saxpy").read_bytes()).hexdigest() == before, "the judge"
     assert not (PROGRAMS / "forged").exists(), "a file beside the judge"
@@ -88,7 +88,7 @@ def test_without_a_sandbox_tampering_would_succeed():
             exercise = judge.lab.exercises[0]
             part = exercise.parts["opencl"]
             text = KERNELS[name][1].replace("@ROOT@", str(ROOT))
-            results = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.encode()}, 0)
+            results = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, text.encode(), 0)
             if why_not_compiled(results):
                 pytest.skip(why_not_compiled(results))
             assert results[0].outcome == PASSED, f"{name}: {told(results)}"
