@@ -90,15 +90,6 @@ def test_oclgrind_that_lab_setup_has_put_beside_the_labs_is_used_at_a_place_that
     assert all(path.stat().st_mode & 0o5 == 0o5 for path in (found, *found.parents[:3]))
 
 
-@pytest.mark.parametrize("lab, exercise, asked, known", [
-    ("reduction", "tree", "get_local_size(0) / 2", "128"), ("reduction", "dot", "get_local_size(0) / 2", "128"),
-    ("reduction", "prefix-sum", "stride < get_local_size(0)", "stride < 256"), ("matmul", "shared-tile", "l < TILE", "l < 16"),
-    ("cg", "dot", "get_local_size(0) / 2", "128"), ("spmv", "slice-per-row", "width / 2", "16")])
-def test_a_kernel_that_knows_the_size_of_its_group_is_wrong_in_a_visible_test(lab, exercise, asked, known):
-    with judge_of(lab) as judge:
-        assert FAILED in {one.outcome for one in results_of(judge, exercise, (asked, known), tests=lambda one: one.visible and one.check != "cost")}
-
-
 def test_a_size_under_a_tool_is_chosen_by_chance_for_each_class(saxpy):
     part = saxpy.lab.exercises[0].parts["opencl"]
     test = dataclasses.replace(saxpy.lab.exercises[0].tests[-3], cases=[{"op": "saxpy", "n": [9, "{10-40}"], "matrix": "random:{5-9}x{20-30}", "m": "{16-48:16}"}])

@@ -237,6 +237,11 @@ def test_an_error_in_a_file_that_is_not_the_students_says_so():
     ("fdtd", "update", "hz[at] = i == g.source_i && j == g.source_j ? source : h;", "hz[at] = h;", ""),
     ("fdtd", "media-and-sources", "else if (may_add) value += gain * x;", "else if (may_add) value += x;", ""),
     ("cg", "dot", "r[i] * (inverse[i] * r[i])", "r[i] * r[i]", ""),
+    # Kernels that know the size of their group.
+    *((lab, title, asked, known, "") for lab, title, asked, known in (
+        ("reduction", "tree", "get_local_size(0) / 2", "128"), ("reduction", "dot", "get_local_size(0) / 2", "128"),
+        ("reduction", "prefix-sum", "stride < get_local_size(0)", "stride < 256"), ("matmul", "shared-tile", "l < TILE", "l < 16"),
+        ("cg", "dot", "get_local_size(0) / 2", "128"), ("spmv", "slice-per-row", "width / 2", "16"))),
 ])
 def test_visible_tests_find_a_fault_and_tell_what_it_is_in_the_problem(lab, title, old, new, words):
     with judge_of(lab) as judge:

@@ -35,12 +35,8 @@ class Test:
 
     def problems(self) -> list[dict[str, Any]]:
         """The cases one by one: a list as the value of a field stands for a case per element."""
-        found = []
-        for case in self.cases:
-            names = list(case)
-            values = [case[name] if isinstance(case[name], list) else [case[name]] for name in names]
-            found += [dict(zip(names, chosen)) for chosen in itertools.product(*values)]
-        return found
+        return [dict(zip(case, chosen)) for case in self.cases
+                for chosen in itertools.product(*(one if isinstance(one, list) else [one] for one in case.values()))]
 
 
 @dataclass(frozen=True)
