@@ -6,7 +6,6 @@ import copy
 import csv
 import dataclasses
 import functools
-import hashlib
 import os
 import re
 import shutil
@@ -52,18 +51,16 @@ def command(*words, rc=0):
 
 
 class SharedJudge(Judge):
-    """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles each text once.
-    A test that changes an attribute changes its own copy only."""
+    """What the judges of a lab have in common in all tests of a file: they ask the devices once. A test that changes an attribute
+    changes its own copy only."""
 
-    keeps = True  # whether what PoCL compiles is kept, too: of submissions that do not tamper with it
+    keeps = True  # whether what PoCL compiles is kept in a test: of submissions that do not tamper with it
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.found = {}
-        self.texts = {}  # what PoCL has compiled, and with which texts
-        self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
 
-    def once(name):
+    def asked_once(name):
         def find(self):
             if name not in self.found:
                 self.found[name] = getattr(Judge, name).func(self)
@@ -71,55 +68,29 @@ class SharedJudge(Judge):
 
         return functools.cached_property(find)
 
-    devices, plugin, fingerprint = map(once, ("devices", "plugin", "fingerprint"))
+    devices, plugin, fingerprint = map(asked_once, ("devices", "plugin", "fingerprint"))
 
 
 class SharedRun(judging.Run):
-    """A test of a submission. Each of its workers begins with a copy of what PoCL has compiled of the same text before, whoever
-    handed it in: a program takes half a second, most of it for the library of OpenCL's functions. What was compiled with two texts
-    depends on neither."""
+    """A test of a submission. Its workers find what PoCL has compiled for others of the same user: a program takes half a second."""
 
     @contextlib.contextmanager
     def started(self, program, kernels, tool=None, environment=None, slot=None, **how):
         slot = self.slot if slot is None else slot
-        if not getattr(self.judge, "keeps", False) or self.part.backend != "opencl" or how.get("kept"):
-            with super().started(program, kernels, tool, environment, slot, **how) as worker:
-                yield worker
-            return
-        cache = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
-        how |= {"environment": {**(environment or {}), "POCL_CACHE_DIR": str(cache)}, "kept": cache}
-        text = hashlib.sha256(repr([(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]).encode()).digest()
-        for name, texts in self.judge.texts.items():
-            if text in texts or len(texts) > 1:
-                copy_of(self.judge.compiled / name, cache / name, self.judge.sandbox.owner(slot))
-        before = compiled_in(cache)
-        with super().started(program, kernels, tool, slot=slot, **how) as worker:
+        if getattr(self.judge, "keeps", False) and self.part.backend == "opencl" and not how.get("kept"):
+            user = self.judge.sandbox.owner(slot)
+            if user not in self.judge.caches:
+                self.judge.caches[user] = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
+            how["kept"] = self.judge.caches[user]
+            environment = {**(environment or {}), "POCL_CACHE_DIR": str(how["kept"])}
+        with super().started(program, kernels, tool, environment, slot, **how) as worker:
             yield worker
-        for name in compiled_in(cache) - before:
-            copy_of(cache / name, self.judge.compiled / name, os.geteuid())
-            self.judge.texts.setdefault(name, set()).add(text)
 
     def found_in_rung(self, tool):
         """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
         if getattr(self.judge, "keeps", False) and self.judge.lab.rung(self.part.file) in self.texts().values():
             self.judge.tried[" ".join(tool), self.part.rung, self.test.name] = ""
         return super().found_in_rung(tool)
-
-
-def compiled_in(cache):
-    """The programs and kernels in a cache of PoCL. A compiler that was killed leaves others."""
-    return {path.relative_to(cache) for path in cache.glob("*/*/**/*") if path.suffix in (".bc", ".so")}
-
-
-def copy_of(path, copy, owner):
-    """Copies a file, unless it is there, and gives it and new folders to a user."""
-    if copy.exists():
-        return
-    made = [folder for folder in copy.parents if not folder.exists()]
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, copy)
-    for one in (copy, *made):
-        os.chown(one, owner, -1)
 
 
 judging.Run = behaves.Run = SharedRun
@@ -141,7 +112,7 @@ def judge_of(name, kind="", seconds=20.0):
         judge = copy.copy(shared_judge(name, kind))
     except Fault as fault:
         pytest.skip(str(fault))
-    judge.case_seconds = seconds
+    judge.case_seconds, judge.caches = seconds, {}
     for name in [name for name in judge.tried if name[0] == "trial"]:  # a test may change its cases
         del judge.tried[name]
     if judge.devices["opencl"]["names"] == []:
