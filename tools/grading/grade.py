@@ -171,10 +171,6 @@ def named(paths: list[str]) -> dict[str, list[Path]]:
     return found
 
 
-def digest_of(submission: Submission) -> str:
-    return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
-
-
 def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, str]]:
     """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file.
     A table that is not understood is kept under another name, and told: it must not keep the class from being graded.
@@ -418,7 +414,7 @@ class Grading:
         slot = self.slots.get()
         try:
             submission = read_one(self.lab, paths)
-            digest = digest_of(submission)
+            digest = hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
             before = self.earlier(name)
             known: dict[str, Result] = {}
             if before and before.get("digest") == digest and not before.get("again"):

@@ -311,15 +311,10 @@ def copy_recorded(lab: Lab, target: Path) -> None:
                 shutil.copy(path, copy)
 
 
-def links_of(page: Path) -> list[str]:
-    """The files that a page refers to, relative to its folder."""
-    return re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-
-
 def copy_linked(root: Path, target: Path, page: Path, pages: bool) -> None:
     """Copies what a page of a hand-out shows from docs/: pictures and, if wanted, pages with their pictures."""
     docs = Path(os.path.realpath(target)) / "docs"
-    for link in links_of(page):
+    for link in re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8")):
         copy = Path(os.path.realpath(page.parent / link))
         source = root / "docs" / copy.relative_to(docs) if copy.is_relative_to(docs) else None
         if source is None or not source.is_file() or copy.exists() or (copy.suffix == ".md" and not pages):

@@ -866,7 +866,8 @@ class Run:
             load = clock.Load()
             answers, trouble = self.asked(worker, cases)
             self.by_others.append(load.of_others(worker.processor_seconds()))
-        self.must_answer(trouble if rung else None)
+        if rung:
+            self.must_answer(trouble)
         return answers, worker.times, trouble
 
     def must_answer(self, trouble: Result | None) -> None:
@@ -930,7 +931,8 @@ class Run:
             for rung in (True, False):
                 with self.worker_of(rung, counted=True, environment=NO_GUARDS) as worker:
                     answers, trouble = self.asked(worker, cases)
-                self.must_answer(trouble if rung else None)
+                if rung:
+                    self.must_answer(trouble)
                 trouble = self.untimed(cases, answers) or trouble or (None if rung else
                                                                       self.computed_elsewhere(cases, answers, worker.kernels))
                 if trouble:
