@@ -151,7 +151,7 @@ LOSERS = {
     "opencl dot over chunks": ("reduction", "dot", DOT_CHUNKS, ["sectors each where 4 would do", "sectors of global memory in all, at most"]),
     "opencl dot by one item": ("reduction", "dot", DOT_SERIAL, ["by 1 of 32 lanes"]),
     "opencl scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
-    "opencl dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sum += sums[other];", "510 requests by 1 of 32 lanes"]),
+    "opencl dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sums[0] += sums[other];", "1020 requests by 1 of 32 lanes"]),
     "opencl saxpy over chunks": ("saxpy", "many-blocks", SAXPY_CHUNKS, ["sectors each where 4 would do"]),
     "opencl stride of a group": ("saxpy", "repair-stride", [("i += get_global_size(0)", "i += get_local_size(0)")], ["sectors of global memory in all, at most"]),
     "opencl coordinates read twice": ("saxpy", "distances", [("dx = points[3 * i] -", "dx = fmax(points[3 * i], points[3 * i]) -")], ["of 12 sectors each where 4 would do"]),
