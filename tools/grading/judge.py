@@ -37,7 +37,6 @@ from .worker import Ended, TimedOut, Worker
 
 PASSED, FAILED, UNSOLVED, BUILD_ERROR = "passed", "failed", "unsolved", "build error"
 CRASHED, TIMED_OUT, NOT_GRADED = "crashed", "timed out", "not graded"
-OUTCOMES = (PASSED, FAILED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, NOT_GRADED)
 
 FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
 # A submission is timed in new processes, TRIES times at most, while the result lies near the limit: some processes are slower
