@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, graded, judge_of, made, needs_root, results_of, sandbox, saxpy, started, told, users, with_tests
+from grading_support import ROOT, graded, judge_of, needs_root, put, results_of, sandbox, saxpy, started, told, users, with_tests
 
 from grading import sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
@@ -228,17 +228,15 @@ def test_folders_that_a_program_closed_or_made_deep_are_removed(scratch, monkeyp
 @needs_root
 def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scratch):
     with judge_of("saxpy", "user") as judge:
-        (scratch / "open").mkdir()
-        scratch.chmod(0o755)
-        (scratch / "open/file").write_text("x")
+        put(scratch, {"open/file": "x"}).chmod(0o755)
         assert judge.sandbox.can_read(scratch / "open/file"), "a file that every user can read"
         scratch.chmod(0o700)
         assert not judge.sandbox.can_read(scratch / "open/file"), "a file in a folder of root alone"
     reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
-    ran = graded("saxpy", made(scratch, "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
+    ran = graded("saxpy", put(scratch / "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
     assert not reachable or "chmod 700" in ran.stderr, ran.stderr
     scratch.chmod(0o711)
-    made(scratch, "eve").chmod(0o755)
+    put(scratch / "eve").chmod(0o755)
     (scratch / "out").mkdir(exist_ok=True)
     if not reachable:
         (scratch / "roster.csv").write_text("submission\neve\n")
