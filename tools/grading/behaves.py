@@ -47,23 +47,17 @@ class Mistakes:
         self.running = threading.Lock()
 
     def describe(self, exercise: Exercise, part: Part, content: bytes, results: list[Result], slot: int) -> None:
-        """Writes what a submission behaves like into the result of the first test in which its values are wrong."""
-        for one in results:  # of an earlier run, perhaps
-            one.behaves = ""
-        values = {test.name for test in exercise.tests if test.check == "values"}
-        if wrong := [one for one in results if one.test in values and one.outcome == FAILED]:
-            wrong[0].behaves = self.like(exercise, part, content, results, slot)
-
-    def like(self, exercise: Exercise, part: Part, content: bytes, results: list[Result], slot: int) -> str:
-        """A sentence about a submission that fails as known mistakes do; "" when it fails as none of them.
+        """Writes into the result of the first test in which values are wrong which known mistakes fail in the same way, if any does.
 
         @param results of all tests of the exercise
         """
+        for one in results:  # of an earlier run, perhaps
+            one.behaves = ""
         outcome = {one.test: one.outcome for one in results}
         tests = [test for test in exercise.tests if test.check == "values"]
         tests.sort(key=lambda test: outcome[test.name] == PASSED)  # the telling ones first
         if part.backend != "opencl" or {outcome[test.name] for test in tests} not in ({FAILED}, {FAILED, PASSED}):
-            return ""
+            return
         rows = rows_of(self.judge.lab, part)
         judge = self.judge
         with judge.handed_in(exercise, part, content, slot) as kernels:
@@ -71,10 +65,10 @@ class Mistakes:
             runs = [Run(judge, exercise, part, test, program, kernels, slot, left=judge.exercise_seconds) for test in tests]
             own = self.looked_at(runs, "")
             if not own or any(all(one.passed for one in own[name]) != (outcome[name] == PASSED) for name in own):
-                return ""  # it is another one each time
+                return  # it is another one each time
             for some in (runs[:1], runs[1:]):  # most mistakes differ in the first test
                 rows = [row for row in rows if self.agrees(row, some, own)]
-        return sentence(rows)
+        next(one for one in results if one.test == tests[0].name).behaves = sentence(rows)
 
     def agrees(self, row: dict[str, Any], runs: list[Run], own: dict[str, list[Answer]]) -> bool:
         """Whether a mistake answers these tests as a submission does."""
