@@ -32,50 +32,36 @@ class Kept:
     """The verdicts on the submissions of a lab. Their names are KIND BACKEND and more words."""
 
     def __init__(self, judge, submissions, folder=ROOT / "tests/judged"):
-        """@param submissions by name: exercise, part, files, and further texts that the verdict depends on"""
+        """@param submissions by name: exercise, part, file, and further texts that the verdict depends on"""
         self.path = folder / f"grading_{judge.lab.name}.txt"
-        self.tools = {"opencl": f"{judged.tool('opencl')}, {judged.tool('oclgrind')}", "cuda": judged.tool("cuda")}
-        self.tool = {name: self.tools[part.backend] for name, (_, part, *_) in submissions.items()}
+        tools = {"opencl": f"{judged.tool('opencl')}, {judged.tool('oclgrind')}", "cuda": judged.tool("cuda")}
+        self.tool = {name: tools[part.backend] for name, (_, part, *_) in submissions.items()}
         self.keys = {name: judged.digest(
             graders(), programs(judge.lab.folder), repr(dataclasses.replace(exercise, task="", title="", hints=[])), repr(part),
-            *(judged.plain(text.decode()) for _, text in sorted(files.items())), *(judged.plain(judge.lab.rung(file)) for file in part.files),
-            *more) for name, (exercise, part, files, *more) in submissions.items()}
+            judged.plain(content.decode()), judged.plain(judge.lab.rung(part.file)), *more)
+            for name, (exercise, part, content, *more) in submissions.items()}
         entries = judged.read(self.path)
         self.known = {name: entries[name] for name, key in self.keys.items() if name in entries and entries[name].good and
                       (entries[name].key, entries[name].tool) == (key, self.tool[name])}
-        self.new = {}
-        self.begun = {}
 
-    def chosen(self):
-        """The names of those that are to be graded now."""
-        due = [name for name in self.keys if name not in self.known]
-        if os.environ.get("GPULAB_MISTAKES") == "all":
-            due = list(self.keys)
+    def judged_by(self, verdict_of):
+        """Grades those that are due, and some others again, whose verdict must be the one that was kept. Writes the file, without the
+        lines of the same kinds and back ends that no submission has any more. Returns all verdicts, by name.
+        @param verdict_of gives the verdict on a name, and the test that decided"""
+        due = [name for name in self.keys if name not in self.known or os.environ.get("GPULAB_MISTAKES") == "all"]
         seed = int(os.environ.get("GPULAB_MISTAKES_SEED", random.randrange(10 ** 6)))
         chance = random.Random(seed)
         again = [name for name in self.keys if chance.random() < 1 / 20 and name not in due]
         print(f"{len(due)} of {len(self.keys)} submissions are due, {len(again)} others are graded again (GPULAB_MISTAKES_SEED={seed})")
+        new = {}
         for name in (*due, *again):
-            self.begun[name] = time.monotonic()
-            yield name
-
-    def judged_by(self, verdict_of):
-        """Grades those that are chosen and writes the file. Returns all verdicts, by name.
-        @param verdict_of gives the verdict on a name, and the test that decided"""
-        for name in self.chosen():
-            self.verdict(name, *verdict_of(name))
-        self.write()
-        return {name: one.verdict for name, one in {**self.known, **self.new}.items()}
-
-    def verdict(self, name, verdict, by=""):
-        """Notes the verdict on a submission that was chosen. It must be the one that was kept under the same key."""
-        assert name not in self.known or self.known[name].verdict == verdict, \
-            f"{name}: {verdict}; {self.path.name} has {self.known[name].verdict}"
-        self.new[name] = judged.made(self.keys[name], verdict, by, self.tool[name], time.monotonic() - self.begun[name])
-
-    def write(self):
-        """Writes the file. Lines of the same kinds and back ends that no submission has any more go."""
+            begun = time.monotonic()
+            verdict, by = verdict_of(name)
+            if name not in self.known:
+                new[name] = judged.made(self.keys[name], verdict, by, self.tool[name], time.monotonic() - begun)
+            elif self.known[name].verdict != verdict:
+                raise AssertionError(f"{name}: {verdict}; {self.path.name} has {self.known[name].verdict}")
         kinds = {tuple(name.split()[:2]) for name in self.keys}
-        changed = {name: one for name, one in self.new.items() if name not in self.known}
-        if changed:
-            judged.write(self.path, changed, lambda name: tuple(name.split()[:2]) not in kinds or name in self.keys)
+        if new:
+            judged.write(self.path, new, lambda name: tuple(name.split()[:2]) not in kinds or name in self.keys)
+        return {name: one.verdict for name, one in {**self.known, **new}.items()}

@@ -6,7 +6,6 @@ import copy
 import csv
 import dataclasses
 import functools
-import hashlib
 import os
 import re
 import shutil
@@ -36,6 +35,8 @@ LABS = [os.environ["GPULAB_LAB"]] if "GPULAB_LAB" in os.environ else list(folder
 
 # Without these tools tests for races are not graded.
 HAS_OCLGRIND = shutil.which("oclgrind") is not None
+needs_oclgrind = pytest.mark.skipif(not HAS_OCLGRIND, reason="oclgrind is not installed")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users")
 HAS_TOOL = {"opencl": HAS_OCLGRIND, "cuda": bool(list((BUILD / "emulator").glob("libcudart.so.*")))}
 
 COMMAND = [sys.executable, "-m", "grading", str(ROOT)]  # what ./lab calls, with these variables
@@ -50,18 +51,16 @@ def command(*words, rc=0):
 
 
 class SharedJudge(Judge):
-    """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles each text once.
-    A test that changes an attribute changes its own copy only."""
+    """What the judges of a lab have in common in all tests of a file: they ask the devices once. A test that changes an attribute
+    changes its own copy only."""
 
-    keeps = True  # whether what PoCL compiles is kept, too: of submissions that do not tamper with it
+    keeps = True  # whether what PoCL compiles is kept in a test: of submissions that do not tamper with it
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.found = {}
-        self.texts = {}  # what PoCL has compiled, and with which texts
-        self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
 
-    def once(name):
+    def asked_once(name):
         def find(self):
             if name not in self.found:
                 self.found[name] = getattr(Judge, name).func(self)
@@ -69,55 +68,29 @@ class SharedJudge(Judge):
 
         return functools.cached_property(find)
 
-    devices, plugin, fingerprint = map(once, ("devices", "plugin", "fingerprint"))
+    devices, plugin, fingerprint = map(asked_once, ("devices", "plugin", "fingerprint"))
 
 
 class SharedRun(judging.Run):
-    """A test of a submission. Each of its workers begins with a copy of what PoCL has compiled of the same text before, whoever
-    handed it in: a program takes half a second, most of it for the library of OpenCL's functions. What was compiled with two texts
-    depends on neither."""
+    """A test of a submission. Its workers find what PoCL has compiled for others of the same user: a program takes half a second."""
 
     @contextlib.contextmanager
     def started(self, program, kernels, tool=None, environment=None, slot=None, **how):
         slot = self.slot if slot is None else slot
-        if not getattr(self.judge, "keeps", False) or self.part.backend != "opencl" or how.get("kept"):
-            with super().started(program, kernels, tool, environment, slot, **how) as worker:
-                yield worker
-            return
-        cache = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
-        how |= {"environment": {**(environment or {}), "POCL_CACHE_DIR": str(cache)}, "kept": cache}
-        text = hashlib.sha256(repr([(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]).encode()).digest()
-        for name, texts in self.judge.texts.items():
-            if text in texts or len(texts) > 1:
-                copy_of(self.judge.compiled / name, cache / name, self.judge.sandbox.owner(slot))
-        before = compiled_in(cache)
-        with super().started(program, kernels, tool, slot=slot, **how) as worker:
+        if getattr(self.judge, "keeps", False) and self.part.backend == "opencl" and not how.get("kept"):
+            user = self.judge.sandbox.owner(slot)
+            if user not in self.judge.caches:
+                self.judge.caches[user] = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
+            how["kept"] = self.judge.caches[user]
+            environment = {**(environment or {}), "POCL_CACHE_DIR": str(how["kept"])}
+        with super().started(program, kernels, tool, environment, slot, **how) as worker:
             yield worker
-        for name in compiled_in(cache) - before:
-            copy_of(cache / name, self.judge.compiled / name, os.geteuid())
-            self.judge.texts.setdefault(name, set()).add(text)
 
     def found_in_rung(self, tool):
         """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
-        if getattr(self.judge, "keeps", False) and all(self.texts()[Path(file).name] == self.judge.lab.rung(file) for file in self.part.files):
-            self.judge.tools[self.part.rung, self.test.name, " ".join(tool)] = ""
+        if getattr(self.judge, "keeps", False) and self.judge.lab.rung(self.part.file) in self.texts().values():
+            self.judge.tried[" ".join(tool), self.part.rung, self.test.name] = ""
         return super().found_in_rung(tool)
-
-
-def compiled_in(cache):
-    """The programs and kernels in a cache of PoCL. A compiler that was killed leaves others."""
-    return {path.relative_to(cache) for path in cache.glob("*/*/**/*") if path.suffix in (".bc", ".so")}
-
-
-def copy_of(path, copy, owner):
-    """Copies a file, unless it is there, and gives it and new folders to a user."""
-    if copy.exists():
-        return
-    made = [folder for folder in copy.parents if not folder.exists()]
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, copy)
-    for one in (copy, *made):
-        os.chown(one, owner, -1)
 
 
 judging.Run = behaves.Run = SharedRun
@@ -139,8 +112,9 @@ def judge_of(name, kind="", seconds=20.0):
         judge = copy.copy(shared_judge(name, kind))
     except Fault as fault:
         pytest.skip(str(fault))
-    judge.case_seconds = seconds
-    judge.trials = {}
+    judge.case_seconds, judge.caches = seconds, {}
+    for name in [name for name in judge.tried if name[0] == "trial"]:  # a test may change its cases
+        del judge.tried[name]
     if judge.devices["opencl"]["names"] == []:
         pytest.skip(judge.devices["opencl"]["why"])
     yield judge
@@ -165,6 +139,12 @@ def sandbox():
     found = best()
     yield found
     found.close()
+
+
+def started(sandbox, *command, slot=0, **how):
+    """A program that runs in a sandbox, in a new folder."""
+    return sandbox.start(list(map(str, command)), slot=slot,
+                         **{"scratch": sandbox.folder("try", slot), "readable": [], "environment": {}, **how})
 
 
 @pytest.fixture
@@ -213,24 +193,30 @@ def with_tests(exercise, keep):
     return dataclasses.replace(exercise, tests=[one for one in exercise.tests if keep(one)])
 
 
-def files_of(part, text_of):
-    return {file: text_of(file).encode() for file in part.files}
-
-
-def exercise_of(judge, title):
-    """An exercise, and its part in OpenCL."""
+def exercise_of(judge, title, backend="opencl"):
+    """An exercise, and its part in a back end."""
     exercise = next(one for one in judge.lab.exercises if one.name == title)
-    return exercise, exercise.parts["opencl"]
+    return exercise, exercise.parts[backend]
 
 
-def results_of(judge, title, *changes, tests=lambda _: True, text=""):
-    """What the rung of an exercise in OpenCL gets with changes, pairs of an old and a new text, or another text in its place."""
-    exercise, part = exercise_of(judge, title)
-    files = {file: text or judge.lab.rung(file) for file in part.files}
+def changed(text, *changes):
+    """A text with changes, pairs of an old and a new text."""
     for old, new in changes:
-        [file] = [file for file, found in files.items() if old in found]
-        files[file] = files[file].replace(old, new)
-    return judge.judge(with_tests(exercise, tests), part, {file: found.encode() for file, found in files.items()}, 0)
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def results_of(judge, title, *changes, tests=lambda _: True, text="", backend="opencl"):
+    """What the rung of an exercise gets with changes, or another text in its place."""
+    exercise, part = exercise_of(judge, title, backend)
+    text = changed(text or judge.lab.rung(part.file), *changes)
+    return judge.judge(with_tests(exercise, tests), part, text.encode(), 0)
+
+
+def why_not_emulated(judge, part):
+    """Why submissions in CUDA are not graded in the emulator here; "" when they are."""
+    return judge.why_not(part) or ("" if judge.emulated else "CUDA has a GPU here")
 
 
 def of_values(test):
@@ -282,15 +268,23 @@ def graded(*words, rc=0):
     return command("grade", *words, rc=rc)
 
 
-def made(folder, name, **files):
-    """A submission of lab 01 with some rungs in OpenCL."""
-    for file, text in files.items():
-        path = folder / name / "opencl" / {"one": "02_one_item.cl", "distances": "distances.cl",
-                                           "stride": "03_grid_stride.cl"}[file]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    return folder / name
+def put(folder, files=()):
+    """A folder with these files, by their names in it: a submission, say."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in dict(files).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def result_with(outcomes, name="ada", behaves="", score=0, **fields):
+    """A made-up result of lab 01: its first exercise has these outcomes. @param fields of each test"""
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    tests = [judging.Result(test.name, one, 0, test.points, **fields).as_dict() for test, one in zip(exercise.tests, outcomes)]
+    tests[-1]["behaves"] = behaves
+    return {"name": name, "score": score, "max_score": lab.points, "notes": [], "seconds": 1,
+            "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
 
 
 def books(out):
@@ -329,7 +323,7 @@ def leaks(lab, tree):
             for name, other in texts.items():
                 if not one.visible and (f'name = "{one.name}"' in other or (one.hint not in shown and one.hint in other)):
                     found.append(f"the hidden test '{one.name}' in {name}")
-    answers = {file for _, part in lab.parts() for file in part.files}
+    answers = {part.file for _, part in lab.parts()}
     for row in [row for row in lab.mistakes() if row["file"] in answers]:
         found += [f"the mistake '{row['id']}' in {name}" for name, other in texts.items() if row["student"] in other]
     found += [f"{name} has no place in a hand-out" for name in tree if name.startswith("tests/") or "mistakes" in name or

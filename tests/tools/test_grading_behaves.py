@@ -147,8 +147,8 @@ def behaviour_of(judge, title, text, mistakes=None):
     """What a submission is told of the mistakes that it behaves like, and the outcomes of its tests."""
     exercise, part = exercise_of(judge, title)
     values = with_tests(exercise, lambda one: one.check == "values")
-    results = judge.judge(values, part, {part.files[0]: text.encode()}, 0)
-    (mistakes or Mistakes(judge)).describe(values, part, {part.files[0]: text.encode()}, results, 0)
+    results = judge.judge(values, part, text.encode(), 0)
+    (mistakes or Mistakes(judge)).describe(values, part, text.encode(), results, 0)
     printed = [one for one in results if one.behaves]
     assert len(printed) <= 1 and all(one.outcome == FAILED for one in printed), told(results)
     return printed[0].behaves if printed else "", {one.outcome for one in results}

@@ -25,8 +25,7 @@ def test_each_hand_out_builds_its_judge_and_a_worker_for_each_exercise(scratch):
     labs = [load(ROOT, name) for name in folders(ROOT)]
     for lab in labs:
         for _, part in lab.parts():
-            for file in part.files:
-                (tree / "labs" / lab.folder / file).write_text(lab.rung(file), encoding="utf-8")
+            (tree / "labs" / lab.folder / part.file).write_text(lab.rung(part.file), encoding="utf-8")
     known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8") if (BUILD / "CMakeCache.txt").is_file() else ""
     same = re.findall(r"(?m)^((?:CMAKE_PREFIX_PATH|FETCHCONTENT_BASE_DIR|CMAKE_CUDA_ARCHITECTURES|GPULAB_OPENCL):.*)$", known)
     nvcc = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
@@ -39,6 +38,6 @@ def test_each_hand_out_builds_its_judge_and_a_worker_for_each_exercise(scratch):
                                                       if part.backend in backends}
     assert wanted <= {path.name for path in (build / "bin").iterdir()}
     for lab in labs:
-        for file in {file for _, part in lab.parts() for file in part.files if part.backend == "opencl" and "opencl" in backends}:
+        for file in {part.file for _, part in lab.parts() if part.backend == "opencl" and "opencl" in backends}:
             read = list((build / "labs" / lab.folder).rglob(f"worker_*/texts/{file.partition('/')[2]}.cpp"))
             assert read, f"{file} is embedded: it must be read when the program runs"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from grading_kept import Kept
-from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, exercise_of, files_of, handed_out, judge_of, results_of, told, with_tests
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, changed, exercise_of, handed_out, judge_of, results_of, told,
+                             why_not_emulated, with_tests)
 
 from explain import report as report_of_counts
 from grading import cost, judge as judging, marks, report, student
@@ -31,94 +32,50 @@ def ready(judge):
     return judge
 
 
-def solved(text, codes):
-    """The file of a rung with other code between the marks of its exercise, one after the other."""
-    codes = iter(codes)
-    lines = []
-    for piece in marks.read(text, "a rung"):
-        lines += [next(codes)] if isinstance(piece, marks.Region) else [piece]
-    assert next(codes, None) is None
-    return "\n".join([*lines, ""])
+def solved(text, code):
+    """The file of a rung with other code between the first marks of its exercise."""
+    return changed(text, ("\n".join(marks.regions(text, "a rung")[0].lines), code))
 
 
-def costs(judge, name, *codes, tests=of_cost):
-    """The results of an exercise with this code between its marks."""
-    return results_of(judge, name, text=solved(judge.lab.rung(exercise_of(judge, name)[1].files[0]), codes), tests=tests)
+def written(judge, part, changes):
+    """The file of a rung with changes, pairs of an old and a new text; or with another text between the marks of its exercise."""
+    text = judge.lab.rung(part.file)
+    return solved(text, changes) if isinstance(changes, str) else changed(text, *changes)
 
 
-# Kernels that give right answers, each with the beginning of its exercise, what it does, and what is said of it.
+# Kernels that give right answers: the changes that make them of the rung, or their code.
 
-TREE_INTERLEAVED = """    x[me] = i < n ? a[i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t step = 2; step <= get_local_size(0); step *= 2) {
-        if (me % step == 0) x[me] += x[me + step / 2];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (me == 0) sums[get_group_id(0)] = x[0];"""
-TREE_WITH_CONFLICTS = """    x[me] = i < n ? a[i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t s = 1; s < get_local_size(0); s *= 2) {
-        if (2 * s * me < get_local_size(0)) x[2 * s * me] += x[2 * s * me + s];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (me == 0) sums[get_group_id(0)] = x[0];"""
-TREE_WRITTEN_BY_ALL = """    x[me] = i < n ? a[i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t s = get_local_size(0) / 2; s > 0; s /= 2) {
-        if (me < s) x[me] += x[me + s];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    sums[get_group_id(0)] = x[0];"""
-TREE_CHUNKS = """    const size_t each = get_local_size(0) / 16, first = (i - me) + each * me;
+LOAD, ADD = "x[me] = i < n ? a[i] : 0;", "if (me < stride) x[me] += x[me + stride];"
+HALVES = "size_t stride = get_local_size(0) / 2; stride > 0; stride /= 2"
+TREE_INTERLEAVED = [(HALVES, "size_t step = 2; step <= get_local_size(0); step *= 2"), (ADD, "if (me % step == 0) x[me] += x[me + step / 2];")]
+TREE_WITH_CONFLICTS = [(HALVES, "size_t s = 1; s < get_local_size(0); s *= 2"),
+                       (ADD, "if (2 * s * me < get_local_size(0)) x[2 * s * me] += x[2 * s * me + s];")]
+TREE_CHUNKS = [(LOAD, """const size_t each = get_local_size(0) / 16, first = (i - me) + each * me;
     x[me] = 0;
     if (me < 16)
-        for (size_t k = first; k < first + each && k < n; ++k) x[me] += a[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t s = 8; s > 0; s /= 2) {
-        if (me < s) x[me] += x[me + s];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (me == 0) sums[get_group_id(0)] = x[0];"""
-TREE_SERIAL = """    x[me] = i < n ? a[i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me > 0) return;
-    REAL sum = 0;
-    for (size_t k = 0; k < get_local_size(0); ++k) sum += x[k];
-    sums[get_group_id(0)] = sum;"""
-TREE_SERIAL_IN_VECTORS = """    x[me] = i < n ? a[i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me > 0) return;
-    float16 sum = 0;
-    for (size_t k = 0; k < get_local_size(0) / 16; ++k) sum += convert_float16(vload16(k, x));
-    float8 eight = sum.lo + sum.hi;
-    sums[get_group_id(0)] = eight.s0 + eight.s1 + eight.s2 + eight.s3 + eight.s4 + eight.s5 + eight.s6 + eight.s7;"""
-DOT_CHUNKS = """    const size_t each = (n + get_global_size(0) - 1) / get_global_size(0), first = get_global_id(0) * each;
-    REAL mine = 0;
-    for (size_t i = first; i < first + each && i < n; ++i) mine += a[i] * b[i];
-    x[me] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
-        if (me < step) x[me] += x[me + step];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (me == 0) sums[get_group_id(0)] = x[0];"""
-DOT_SERIAL = """    REAL mine = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i] * b[i];
-    x[me] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me > 0) return;
-    for (size_t k = 1; k < get_local_size(0); ++k) mine += x[k];
-    sums[get_group_id(0)] = mine;"""
-SCAN_SERIAL = ("""    x[me] = mine[PER_ITEM - 1];
-    barrier(CLK_LOCAL_MEM_FENCE);
+        for (size_t k = first; k < first + each && k < n; ++k) x[me] += a[k];"""), ("stride = get_local_size(0) / 2", "stride = 8")]
+TREE_SERIAL = [(ADD, """if (me == 0 && stride == 1)
+            for (size_t k = 1; k < get_local_size(0); ++k) x[0] += x[k];""")]
+TREE_SERIAL_IN_VECTORS = [(ADD, """if (me == 0 && stride == 1) {
+            float16 sum = 0;
+            for (size_t k = 0; k < get_local_size(0) / 16; ++k) sum += convert_float16(vload16(k, x));
+            float8 eight = sum.lo + sum.hi;
+            x[0] = eight.s0 + eight.s1 + eight.s2 + eight.s3 + eight.s4 + eight.s5 + eight.s6 + eight.s7;
+        }""")]
+TREE_IN_REGISTERS = """    REAL all = 0;
     if (me == 0)
-        for (size_t k = 1; k < get_local_size(0); ++k) x[k] += x[k - 1];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const REAL base = me > 0 ? x[me - 1] : (REAL)0;""", """    const REAL base = before[get_group_id(0)];
-    for (int k = 0; k < PER_ITEM; ++k)
-        if (first + k < n) out[first + k] += base;""")
+        for (size_t k = i; k < i + get_local_size(0) && k < n; ++k) all += a[k];
+    if (me == 0) sums[get_group_id(0)] = all;"""
+OWN_ELEMENTS = "size_t i = get_global_id(0); i < n; i += get_global_size(0)"
+DOT_CHUNKS = [(OWN_ELEMENTS, "size_t each = (n + get_global_size(0) - 1) / get_global_size(0), i = get_global_id(0) * each, end = i + each; "
+               "i < end && i < n; ++i")]
+DOT_SERIAL = [("if (me < step) x[me] += x[me + step];", """if (me == 0 && step == 1)
+            for (size_t k = 1; k < get_local_size(0); ++k) x[0] += x[k];""")]
+SCAN_SERIAL = [("stride < get_local_size(0)", "stride < 2"), ("me >= stride ? x[me - stride] : (REAL)0", "0"),
+               ("if (me >= stride) x[me] += before;", """if (me == 0)
+            for (size_t k = stride; k < get_local_size(0); ++k) x[k] += x[k - 1];""")]
 # As many elements as there are items, in a tree up and another one down: fewer additions than by doubling stride.
-SCAN_IN_TREES = ("""    const size_t items = get_local_size(0);
+SCAN_IN_TREES = """    const size_t items = get_local_size(0);
     x[me] = mine[PER_ITEM - 1];
     size_t apart = 1;
     for (size_t half_of_them = items / 2; half_of_them > 0; half_of_them /= 2) {
@@ -132,53 +89,20 @@ SCAN_IN_TREES = ("""    const size_t items = get_local_size(0);
         if (me + 1 < more) x[apart * (2 * me + 3) - 1] += x[apart * (2 * me + 2) - 1];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const REAL base = me > 0 ? x[me - 1] : (REAL)0;""", SCAN_SERIAL[1])
-SAXPY_CHUNKS = """    const size_t items = get_global_size(0), each = 32;
-    for (size_t i = get_global_id(0) * each; i < (get_global_id(0) + 1) * each && i < n; ++i) c[i] = k * a[i] + b[i];"""
-SAXPY_STRIDE_OF_A_GROUP = "    for (size_t i = get_global_id(0); i < n; i += get_local_size(0)) c[i] = k * a[i] + b[i];"
-DISTANCES_TWICE = ("""    const float dx = points[3 * i] - x, dy = points[3 * i + 1] - y, dz = points[3 * i + 2] - z;
-    d[i] = sqrt(dx * (points[3 * i] - x) + dy * dy + dz * dz);""", "    const float4 p = points[i] - (float4)(x, y, z, 0);\n"
-                   "    d[i] = sqrt(p.x * p.x + p.y * p.y + p.z * p.z);")
-MULTIPLY_BY_COLUMNS = """    const int j = get_group_id(0) * get_local_size(0) + get_local_id(1);
-    const int i = get_group_id(1) * get_local_size(1) + get_local_id(0);
-    if (i >= m || j >= n) return;
-    REAL sum = 0;
-    for (int l = 0; l < k; ++l) sum += a[(size_t)i * k + l] * b[(size_t)l * n + j];
-    c[(size_t)i * n + j] = sum;"""
+    const REAL base = me > 0 ? x[me - 1] : (REAL)0;"""
+SAXPY_CHUNKS = [("if (i < n) c[i] = k * a[i] + b[i];", "for (size_t j = 32 * i; j < 32 * i + 32 && j < n; ++j) c[j] = k * a[j] + b[j];")]
+MULTIPLY_BY_COLUMNS = [("j = get_global_id(0);", "j = get_group_id(0) * get_local_size(0) + get_local_id(1);"),
+                       ("i = get_global_id(1);", "i = get_group_id(1) * get_local_size(1) + get_local_id(0);")]
 MULTIPLY_WITHOUT_TILES = """    if (i >= m || j >= n) return;
     REAL sum = 0;
     for (int l = 0; l < k; ++l) sum += a[(size_t)i * k + l] * b[(size_t)l * n + j];
     c[(size_t)i * n + j] = sum;"""
-MULTIPLY_WITH_CONFLICTS = """    REAL sum = 0;
-    for (int l0 = 0; l0 < k; l0 += TILE) {
-        a_tile[x][y] = i < m && l0 + x < k ? a[(size_t)i * k + l0 + x] : 0;
-        b_tile[x][y] = l0 + y < k && j < n ? b[(size_t)(l0 + y) * n + j] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int l = 0; l < TILE; ++l) sum += a_tile[l][y] * b_tile[x][l];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (i < m && j < n) c[(size_t)i * n + j] = sum;"""
-ROW_BY_ONE_LANE = """    REAL sum = 0;
-    if (lane == 0)
-        for (int k = begin; k < end; ++k) sum += value[k] * x[column[k]];
-    if (lane == 0 && i < rows) y[i] = sum;"""
-ROW_IN_CHUNKS = """    const int each = (end - begin + (int)width - 1) / (int)width, first = begin + (int)lane * each;
-    REAL sum = 0;
-    for (int k = first; k < min(first + each, end); ++k) sum += value[k] * x[column[k]];
-    partial[item] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint half_width = width / 2; half_width > 0; half_width /= 2) {
-        if (lane < half_width) partial[item] += partial[item + half_width];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (lane == 0 && i < rows) y[i] = partial[item];"""
-ROW_JOINED_BY_ONE_LANE = """    REAL sum = 0;
-    for (int k = begin + (int)lane; k < end; k += (int)width) sum += value[k] * x[column[k]];
-    partial[item] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane > 0 || i >= rows) return;
-    for (uint other = 1; other < width; ++other) sum += partial[item + other];
-    y[i] = sum;"""
+TILES_BY_COLUMNS = [("a_tile[y][x] =", "a_tile[x][y] ="), ("a_tile[y][l]", "a_tile[l][y]")]
+ROW_BY_ONE_LANE = [("int k = begin + (int)lane; k < end; k += (int)width", "int k = begin; lane == 0 && k < end; ++k")]
+ROW_IN_CHUNKS = [("int k = begin + (int)lane; k < end; k += (int)width", "int each = (end - begin + (int)width - 1) / (int)width, "
+                  "k = begin + (int)lane * each, last = min(k + each, end); k < last; ++k")]
+ROW_JOINED_BY_ONE_LANE = [("if (lane < half_width) partial[item] += partial[item + half_width];", """if (lane == 0 && half_width == 1)
+            for (uint other = 1; other < width; ++other) partial[item] += partial[item + other];""")]
 # Thomas in local memory by the first item, in step 1; all items take the solution from there in step 2.
 PCR_SERIAL = """            if (n > 2 && step == 1 && i == 0) {
                 global REAL* x = x_out + at;
@@ -209,98 +133,70 @@ PCR_EACH_FOR_ITSELF = """            if (step == 1) {
 # The same from global memory, in private arrays: local memory is not asked for anything.
 PCR_FROM_GLOBAL_MEMORY = PCR_EACH_FOR_ITSELF.replace(
     "c[", "c_in[at - i + ").replace("d[", "d_in[at - i + ").replace("a[", "a_in[at - i + ").replace("b[", "b_in[at - i + ")
-TREE_IN_REGISTERS = """    REAL all = 0;
-    if (me == 0)
-        for (size_t k = i; k < i + get_local_size(0) && k < n; ++k) all += a[k];
-    if (me == 0) sums[get_group_id(0)] = all;"""
-CR = """    uint step = 1;
-    for (; 2 * step <= n; step *= 2) {
-        @ {
-            const uint left = i - step, right = i + step;
-            const REAL alpha = a[i] / b[left];
-            REAL new_b = b[i] - alpha * c[left], new_d = d[i] - alpha * d[left], new_c = 0;
-            const REAL new_a = left < step ? 0 : -alpha * a[left];
-            if (right < n) {
-                const REAL beta = c[i] / b[right];
-                new_b -= beta * a[right];
-                new_d -= beta * d[right];
-                if (right + step < n) new_c = -beta * c[right];
-            }
-            a[i] = new_a, b[i] = new_b, c[i] = new_c, d[i] = new_d;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }"""
-CR_SERIAL = CR.replace("@", "if (k == 0) for (uint i = 2 * step - 1; i < n; i += 2 * step)")
-CR_WHERE_EQUATIONS_STAND = CR.replace("@", "for (uint i = k; i < n; i += items) if ((i + 1) % (2 * step) == 0)")
+CR_ROUNDS = "for (uint i = (k + 1) * 2 * step - 1; i < n; i += items * 2 * step) {"
+CR_SERIAL = [(CR_ROUNDS, "for (uint i = 2 * step - 1; k == 0 && i < n; i += 2 * step) {")]
+CR_WHERE_EQUATIONS_STAND = [(CR_ROUNDS, "for (uint i = k; i < n; i += items) if ((i + 1) % (2 * step) == 0) {")]
+CG_BY_ONE_ITEM = [("if (item < half_size) sums[item] += sums[item + half_size];", """if (item == 0 && half_size == 1)
+            for (uint other = 1; other < get_local_size(0); ++other) sums[0] += sums[other];""")]
 
-# Of the exercise with three places: that of the group's sum, and the two shares of an item.
-CG_BY_ONE_ITEM = ("""    const uint item = get_local_id(0);
-    sums[item] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item > 0) return;
-    for (uint other = 1; other < get_local_size(0); ++other) sum += sums[other];
-    partial[get_group_id(0)] = sum;""",
-                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += a[first + i] * b[i];",
-                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += r[i] * (inverse[i] * r[i]);")
-
+# By back end and name: the lab and the exercise, what is changed, and what is said of it.
 LOSERS = {
-    "interleaved tree": ("reduction", "tree", [TREE_INTERLEAVED], ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
+    "opencl interleaved tree": ("reduction", "tree", TREE_INTERLEAVED, ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
                                                                    "requests by 5.4 of 32 lanes", "25% of the lanes work"]),
-    "tree with conflicts": ("reduction", "tree", [TREE_WITH_CONFLICTS], ["of 3.9 passes each where 1 would do", "3.3 passes of local memory"]),
-    "sum written by all": ("reduction", "tree", [TREE_WRITTEN_BY_ALL], ['"sums[get_group_id(0)] = x[0];": ', "sectors of global memory in all"]),
-    "tree over chunks": ("reduction", "tree", [TREE_CHUNKS], ["x[me] += a[k];"]),
-    "tree by one item": ("reduction", "tree", [TREE_SERIAL], ["by 1 of 32 lanes"]),
-    "tree by one item in vectors": ("reduction", "tree", [TREE_SERIAL_IN_VECTORS], ["by 1 of 32 lanes"]),
-    "dot over chunks": ("reduction", "dot", [DOT_CHUNKS], ["sectors each where 4 would do", "sectors of global memory in all, at most"]),
-    "dot by one item": ("reduction", "dot", [DOT_SERIAL], ["by 1 of 32 lanes"]),
-    "scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
-    "dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sum += sums[other];", "510 requests by 1 of 32 lanes"]),
-    "saxpy over chunks": ("saxpy", "many-blocks", [SAXPY_CHUNKS], ["sectors each where 4 would do"]),
-    "stride of a group": ("saxpy", "repair-stride", [SAXPY_STRIDE_OF_A_GROUP], ["sectors of global memory in all, at most"]),
-    "coordinates read twice": ("saxpy", "distances", DISTANCES_TWICE, ["of 12 sectors each where 4 would do"]),
-    "columns by rows": ("matmul", "one-thread-per-element", [MULTIPLY_BY_COLUMNS], ["of 8.5 sectors each where 1.5 would do"]),
-    "product without tiles": ("matmul", "shared-tile", [MULTIPLY_WITHOUT_TILES], ["of 2 sectors each"]),
-    "tiles with conflicts": ("matmul", "shared-tile", [MULTIPLY_WITH_CONFLICTS], ["passes each where 1 would do"]),
-    "row by one lane": ("spmv", "slice-per-row", [ROW_BY_ONE_LANE], ["sectors of global memory in all"]),
-    "row in chunks": ("spmv", "slice-per-row", [ROW_IN_CHUNKS], ["of 16 sectors each where 4 would do"]),
-    "row joined by one lane": ("spmv", "slice-per-row", [ROW_JOINED_BY_ONE_LANE], ["by 1 of 32 lanes"]),
-    "pcr by one item": ("tridiagonal", "pcr", [PCR_SERIAL], ["by 1 of 32 lanes"]),
-    "pcr by each item for itself": ("tridiagonal", "pcr", [PCR_EACH_FOR_ITSELF], ["requests of local memory in all"]),
-    "pcr from global memory by each item": ("tridiagonal", "pcr", [PCR_FROM_GLOBAL_MEMORY], ["requests of global memory in all, at most"]),
-    "tree by one item in registers": ("reduction", "tree", [TREE_IN_REGISTERS], ["one work-item of a group does"]),
-    "cr by one item": ("tridiagonal", "cr", [CR_SERIAL], ["by 1 of 32 lanes"]),
-    "cr where equations stand": ("tridiagonal", "cr", [CR_WHERE_EQUATIONS_STAND], ["requests of local memory in all"]),
-}
-# Tests whose values they do not get right: one adds up in float, the others note no zero pivot.
-NOT_ALL_RIGHT = {"tree by one item in vectors": "one group and its neighbours", "pcr by one item": "a zero pivot",
-                 "pcr by each item for itself": "a zero pivot", "pcr from global memory by each item": "a zero pivot"}
-
-# In CUDA: a change of the rung.
-IN_CUDA = {
-    "row by one lane": ("spmv", "slice-per-row", ("= row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32",
-                                                  "= row_start[i]; lane == 0 && k < row_start[i + 1]; ++k"), ["by 1 of 32 lanes"]),
-    "cr by one thread": ("tridiagonal", "cr", ("for (unsigned i = (threadIdx.x + 1) * 2 * step - 1; i < n; i += blockDim.x * 2 * step) {",
-                                               "for (unsigned i = 2 * step - 1; threadIdx.x == 0 && i < n; i += 2 * step) {"), ["by 1 of 32 lanes"]),
-    "dot of cg by one thread": ("cg", "dot", ("const double all = block_sum(static_cast<double>(sum));", """__shared__ double sums[block_threads];
+    "opencl tree with conflicts": ("reduction", "tree", TREE_WITH_CONFLICTS, ["of 3.9 passes each where 1 would do", "3.3 passes of local memory"]),
+    "opencl sum written by all": ("reduction", "tree", [("if (me == 0) sums", "sums")], ['"sums[get_group_id(0)] = x[0];": ', "sectors of global memory in all"]),
+    "opencl tree over chunks": ("reduction", "tree", TREE_CHUNKS, ["x[me] += a[k];"]),
+    "opencl tree by one item": ("reduction", "tree", TREE_SERIAL, ["by 1 of 32 lanes"]),
+    "opencl tree by one item in vectors": ("reduction", "tree", TREE_SERIAL_IN_VECTORS, ["by 1 of 32 lanes"]),
+    "opencl dot over chunks": ("reduction", "dot", DOT_CHUNKS, ["sectors each where 4 would do", "sectors of global memory in all, at most"]),
+    "opencl dot by one item": ("reduction", "dot", DOT_SERIAL, ["by 1 of 32 lanes"]),
+    "opencl scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
+    "opencl dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sums[0] += sums[other];", "1020 requests by 1 of 32 lanes"]),
+    "opencl saxpy over chunks": ("saxpy", "many-blocks", SAXPY_CHUNKS, ["sectors each where 4 would do"]),
+    "opencl stride of a group": ("saxpy", "repair-stride", [("i += get_global_size(0)", "i += get_local_size(0)")], ["sectors of global memory in all, at most"]),
+    "opencl coordinates read twice": ("saxpy", "distances", [("dx = points[3 * i] -", "dx = fmax(points[3 * i], points[3 * i]) -")], ["of 12 sectors each where 4 would do"]),
+    "opencl columns by rows": ("matmul", "one-thread-per-element", MULTIPLY_BY_COLUMNS, ["of 8.5 sectors each where 1.5 would do"]),
+    "opencl product without tiles": ("matmul", "shared-tile", MULTIPLY_WITHOUT_TILES, ["of 2 sectors each"]),
+    "opencl tiles with conflicts": ("matmul", "shared-tile", TILES_BY_COLUMNS, ["passes each where 1 would do"]),
+    "opencl row by one lane": ("spmv", "slice-per-row", ROW_BY_ONE_LANE, ["sectors of global memory in all"]),
+    "opencl row in chunks": ("spmv", "slice-per-row", ROW_IN_CHUNKS, ["of 16 sectors each where 4 would do"]),
+    "opencl row joined by one lane": ("spmv", "slice-per-row", ROW_JOINED_BY_ONE_LANE, ["by 1 of 32 lanes"]),
+    "opencl pcr by one item": ("tridiagonal", "pcr", PCR_SERIAL, ["by 1 of 32 lanes"]),
+    "opencl pcr by each item for itself": ("tridiagonal", "pcr", PCR_EACH_FOR_ITSELF, ["requests of local memory in all"]),
+    "opencl pcr from global memory by each item": ("tridiagonal", "pcr", PCR_FROM_GLOBAL_MEMORY, ["requests of global memory in all, at most"]),
+    "opencl tree by one item in registers": ("reduction", "tree", TREE_IN_REGISTERS, ["one work-item of a group does"]),
+    "opencl cr by one item": ("tridiagonal", "cr", CR_SERIAL, ["by 1 of 32 lanes"]),
+    "opencl cr where equations stand": ("tridiagonal", "cr", CR_WHERE_EQUATIONS_STAND, ["requests of local memory in all"]),
+    "cuda row by one lane": ("spmv", "slice-per-row", [("= row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32",
+                                                        "= row_start[i]; lane == 0 && k < row_start[i + 1]; ++k")], ["by 1 of 32 lanes"]),
+    "cuda cr by one thread": ("tridiagonal", "cr", [("for (unsigned i = (threadIdx.x + 1) * 2 * step - 1; i < n; i += blockDim.x * 2 * step) {",
+                                                     "for (unsigned i = 2 * step - 1; threadIdx.x == 0 && i < n; i += 2 * step) {")],
+                              ["by 1 of 32 lanes"]),
+    "cuda dot of cg by one thread": ("cg", "dot", [("const double all = block_sum(static_cast<double>(sum));", """__shared__ double sums[block_threads];
     sums[threadIdx.x] = sum;
     __syncthreads();
     double all = 0;
-    for (unsigned other = 0; threadIdx.x == 0 && other < block_threads; ++other) all += sums[other];"""), ["by 1 of 32 lanes"]),
-    "all of cg by one thread": ("cg", "dot", ("""+ threadIdx.x; i < n;
+    for (unsigned other = 0; threadIdx.x == 0 && other < block_threads; ++other) all += sums[other];""")], ["by 1 of 32 lanes"]),
+    "cuda all of cg by one thread": ("cg", "dot", [("""+ threadIdx.x; i < n;
          i += gridDim.x * std::size_t{blockDim.x})
         sum += a[i] * b[i];""", """; threadIdx.x == 0 && i < n;
          i += gridDim.x * std::size_t{blockDim.x})
-        for (std::size_t k = i; k < n && k < i + blockDim.x; ++k) sum += a[k] * b[k];"""), ["24% of the lanes work"]),
+        for (std::size_t k = i; k < n && k < i + blockDim.x; ++k) sum += a[k] * b[k];""")], ["24% of the lanes work"]),
+    "cuda tiles by columns": ("matmul", "shared-tile", TILES_BY_COLUMNS, ["passes of"]),
 }
+# Tests whose values they do not get right: one adds up in float, the others note no zero pivot.
+NOT_ALL_RIGHT = {"opencl tree by one item in vectors": "one group and its neighbours",
+                 **dict.fromkeys(["opencl pcr by one item", "opencl pcr by each item for itself", "opencl pcr from global memory by each item"],
+                                 "a zero pivot")}
 
 
 @pytest.mark.parametrize("lab", sorted({lab for lab, *_ in LOSERS.values()}))
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(lab):
     def graded(name):
-        exercise, part, files, printed = submissions[name]
-        wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost opencl "))
+        exercise, part, content, printed = submissions[name]
+        wrong_in = NOT_ALL_RIGHT.get(name.removeprefix("cost "))
         asked = with_tests(exercise, lambda one: of_cost(one) or (one.visible and one.check == "values" and one.name != wrong_in))
-        for one in judge.judge(asked, part, files, 0):
+        for one in judge.judge(asked, part, content, 0):
             if not one.test.startswith("what a GPU is asked for"):
                 assert one.outcome == PASSED, f"{name}: {told([one])}"
                 continue
@@ -310,39 +206,39 @@ def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(
 
     with judge_of(lab) as judge:
         submissions = {}
-        for name, (_, exercise, codes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
-            whole, part = exercise_of(ready(judge), exercise)
-            submissions[f"cost opencl {name}"] = whole, part, {part.files[0]: solved(judge.lab.rung(part.files[0]), codes).encode()}, repr(printed)
-        for name, (_, exercise, (old, new), printed) in [pair for pair in IN_CUDA.items() if pair[1][0] == lab]:
-            whole = exercise_of(judge, exercise)[0]
-            part = whole.parts["cuda"]
-            text = judge.lab.rung(part.files[0])
-            assert old in text, name
-            if judge.emulated and not judge.why_not(part):
-                submissions[f"cost cuda {name}"] = whole, part, {part.files[0]: text.replace(old, new).encode()}, repr(printed)
+        for name, (_, title, changes, printed) in [pair for pair in LOSERS.items() if pair[1][0] == lab]:
+            exercise, part = exercise_of(ready(judge), title, name.split()[0])
+            if part.backend == "opencl" or not why_not_emulated(judge, part):
+                submissions[f"cost {name}"] = exercise, part, written(judge, part, changes).encode(), repr(printed)
         assert Kept(judge, submissions).judged_by(graded).keys() == submissions.keys()
 
 
-TREE_COPIED = """    const size_t first = i - me, there = first + get_local_size(0) <= n ? get_local_size(0) : n - first;
+TREE_COPIED = (LOAD, """const size_t first = i - me, there = first + get_local_size(0) <= n ? get_local_size(0) : n - first;
     for (size_t again = 0; again <= AGAIN; ++again) {
         event_t copied = async_work_group_copy(x, a + first, there, 0);
         wait_group_events(1, &copied);
     }
-    if (me >= there) x[me] = 0;
-""" + TREE_INTERLEAVED[TREE_INTERLEAVED.index("    barrier"):].replace("size_t step = 2; step <= get_local_size(0); step *= 2",
-    "size_t step = get_local_size(0) / 2; step > 0; step /= 2").replace("me % step == 0", "me < step").replace("step / 2]", "step]")
+    if (me >= there) x[me] = 0;""")
 
 
 @pytest.mark.parametrize("again, outcome", [(0, PASSED), (4, FAILED)])
 def test_an_asynchronous_copy_counts_as_the_loads_of_a_group(again, outcome):
     with judge_of("reduction") as judge:
-        [one] = costs(ready(judge), "tree", TREE_COPIED.replace("AGAIN", str(again)))
+        [one] = results_of(ready(judge), "tree", TREE_COPIED, ("AGAIN", str(again)), tests=of_cost)
         assert one.outcome == outcome and (outcome == PASSED or "sectors of global memory in all" in one.message), told([one])
 
 
-def test_another_honest_way_keeps_them():
-    with judge_of("reduction") as judge:
-        results = costs(ready(judge), "prefix-sum", *SCAN_IN_TREES, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
+@pytest.mark.parametrize("lab, title, backend, changes", [
+    ("reduction", "prefix-sum", "opencl", SCAN_IN_TREES),
+    *(("matmul", "shared-tile", backend, [("[TILE][TILE];", "[TILE][TILE + 1];")]) for backend in ("opencl", "cuda"))],
+    ids=["scan in trees", "padded tiles", "padded tiles in CUDA"])
+def test_another_honest_way_keeps_them(lab, title, backend, changes):
+    with judge_of(lab) as judge:
+        _, part = exercise_of(ready(judge), title, backend)
+        if why := backend == "cuda" and why_not_emulated(judge, part):
+            pytest.skip(why)
+        results = results_of(judge, title, text=written(judge, part, changes), backend=backend,
+                             tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
         assert {one.outcome for one in results} == {PASSED}, told(results)
 
 
@@ -401,44 +297,27 @@ def histograms(backend):
 @pytest.mark.parametrize("backend", ["opencl", "cuda"])
 def test_histograms_of_all_kinds_are_right_and_the_usual_mistakes_are_found(backend):
     with judge_of("reduction", kind="none") as judge:
-        exercise, _ = exercise_of(ready(judge), "histogram")
-        part = exercise.parts[backend]
-        if judge.why_not(part) or (backend == "cuda" and not judge.emulated):
-            pytest.skip(judge.why_not(part) or "a GPU")
+        exercise, part = exercise_of(ready(judge), "histogram", backend)
+        if why := backend == "cuda" and why_not_emulated(judge, part):
+            pytest.skip(why)
         tried = histograms(backend)
-        files = {name: {part.files[0]: solved(judge.lab.rung(part.files[0]), ["    " + "\n    ".join(code)]).encode()}
-                 for name, (code, _) in tried.items()}
+        texts = {name: solved(judge.lab.rung(part.file), "    " + "\n    ".join(code)).encode() for name, (code, _) in tried.items()}
 
         def graded(name):
             which = name.removeprefix(f"histogram {backend} ")
             wrong_in = tried[which][1]
             wanted = with_tests(exercise, lambda one: one.name == wrong_in if wrong_in else one.check != "speed")
-            results = judge.judge(wanted, part, files[which], 0)
+            results = judge.judge(wanted, part, texts[which], 0)
             assert {one.outcome for one in results} == {FAILED if wrong_in else PASSED}, f"{name}: {told(results)}"
             return "rejected" if wrong_in else "passed", wrong_in or ""
 
-        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, files[name]) for name in tried})
+        kept = Kept(judge, {f"histogram {backend} {name}": (exercise, part, texts[name]) for name in tried})
         assert len(kept.judged_by(graded)) == len(tried)
-
-
-@pytest.mark.parametrize("backend", ["opencl", "cuda"])
-def test_padded_tiles_keep_them_and_tiles_by_columns_do_not(backend):
-    with judge_of("matmul", kind="none") as judge:
-        exercise, _ = exercise_of(ready(judge), "shared-tile")
-        part = exercise.parts[backend]
-        if judge.why_not(part) or (backend == "cuda" and not judge.emulated):
-            pytest.skip(judge.why_not(part) or "a GPU")
-        text = judge.lab.rung(part.files[0])
-        columns = text.replace("a_tile[y][x] =", "a_tile[x][y] =").replace("a_tile[y][l]", "a_tile[l][y]")
-        for changed, outcome in ((text.replace("[TILE][TILE];", "[TILE][TILE + 1];"), PASSED), (columns, FAILED)):
-            assert changed != text
-            [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: changed.encode()}, 0)
-            assert one.outcome == outcome and (outcome == PASSED or "passes of" in one.message), told([one])
 
 
 def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():
     with judge_of("reduction") as judge:
-        printed = {told(costs(ready(judge), "tree", TREE_INTERLEAVED)) for _ in range(5)}
+        printed = {told(results_of(ready(judge), "tree", *TREE_INTERLEAVED, tests=of_cost)) for _ in range(5)}
         assert len(printed) == 1, printed
 
 
@@ -446,34 +325,29 @@ def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time
 
 
 FORGED = r"""{\"kernel\":\"tree_sequential\",\"whole\":true,\"groups\":1,\"warps\":1,\"barriers\":0,\"idle\":0,\"items\":[1,1,1],\"sites\":[]}"""
-HIDDEN_PLACES = {
-    "prints counts": f'    if (me == 0) printf("{FORGED}\\n");\n' + TREE_INTERLEAVED,
-    "names another file": '#line 1 "other.cl"\n' + TREE_INTERLEAVED,
-    "is called without places": "    interleaved(a, n, x, sums);",
-    "is called four deep": "    first(a, n, x, sums);",
+ARGUMENTS = "(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {"
+FUNCTION = (f"kernel void tree_sequential{ARGUMENTS}", f"__attribute__((nodebug, noinline)) void interleaved{ARGUMENTS}")
+FOUR_DEEP = "".join(f"__attribute__((noinline)) void {name}{ARGUMENTS} {other}(a, n, x, sums); }}\n" for name, other in
+                    (("fourth", "interleaved"), ("third", "fourth"), ("second", "third"), ("first", "second")))
+HIDDEN_PLACES = {  # changes of the rung beside those of the interleaved tree, and what follows it
+    "prints counts": ((LOAD, f'{LOAD}\n    if (me == 0) printf("{FORGED}\\n");'), ""),
+    "names another file": (("    " + LOAD, f'#line 1 "other.cl"\n    {LOAD}'), ""),
+    "is called without places": (FUNCTION, f"kernel void tree_sequential{ARGUMENTS} interleaved(a, n, x, sums); }}\n"),
+    "is called four deep": (FUNCTION, f"{FOUR_DEEP}kernel void tree_sequential{ARGUMENTS} first(a, n, x, sums); }}\n"),
+    "calls the system": ((LOAD, f'{LOAD}\n    if (get_global_id(0) == 0) grow("launches");'), ""),  # for which only the tool runs it
 }
-ARGUMENTS = "(global const REAL* a, ulong n, local REAL* x, global REAL* sums)"
-CALLED = (f"__attribute__((nodebug, noinline)) void interleaved{ARGUMENTS} {{\n    const size_t me = get_local_id(0), "
-          f"i = get_global_id(0);\n{TREE_INTERLEAVED}\n}}\n" +
-          "".join(f"__attribute__((noinline)) void {name}{ARGUMENTS} {{ {other}(a, n, x, sums); }}\n" for name, other in
-                  (("fourth", "interleaved"), ("third", "fourth"), ("second", "third"), ("first", "second"))))
 
 
-@pytest.mark.parametrize("how", [*HIDDEN_PLACES, "calls the system"])
+@pytest.mark.parametrize("how", HIDDEN_PLACES)
 def test_no_kernel_hides_what_it_asks_for(how):
     with judge_of("reduction") as judge:
-        exercise, part = exercise_of(ready(judge), "tree")
-        if how == "calls the system":  # for which only the tool runs it
-            text = (TAMPERING / "syscalls.txt").read_text() + solved(judge.lab.rung(part.files[0]), [
-                '    if (get_global_id(0) == 0) grow("launches");\n' + TREE_INTERLEAVED])
-        else:
-            text = solved(judge.lab.rung(part.files[0]), [HIDDEN_PLACES[how]])
-            text = text.replace("// One work-item per element", f"{CALLED}// One work-item per element") if "called" in how else text
-        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
-        if how == "calls the system":
-            assert one.outcome not in (PASSED, NOT_GRADED) and one.score == 0, told([one])
-        else:
-            assert one.outcome == FAILED and "25% of the lanes work" in one.message, told([one])
+        _, part = exercise_of(ready(judge), "tree")
+        change, behind = HIDDEN_PLACES[how]
+        text = written(judge, part, [*TREE_INTERLEAVED, change]) + behind
+        in_tool = how == "calls the system"
+        [one] = results_of(judge, "tree", text=(TAMPERING / "syscalls.txt").read_text() * in_tool + text, tests=of_cost)
+        assert one.score == 0 and (in_tool or one.outcome == FAILED and "25% of the lanes work" in one.message), told([one])
+        assert one.outcome not in (PASSED, NOT_GRADED), told([one])
 
 
 def test_every_launch_of_every_repeat_counts():
@@ -484,8 +358,8 @@ def test_every_launch_of_every_repeat_counts():
         case = {**test.cases[0], "n": 4096, "repeats": 3}
         for bounds, outcome in (({"global_sectors": "3 * (n / 8 + 19)"}, PASSED), ({"global_sectors": "2 * (n / 8 + 19)"}, NOT_GRADED)):
             only = dataclasses.replace(exercise, tests=[dataclasses.replace(test, cases=[case], bounds=bounds)])
-            judge.tools = {}
-            [one] = judge.judge(only, part, files_of(part, judge.lab.rung), 0)
+            judge.tried = {}
+            [one] = judge.judge(only, part, judge.lab.rung(part.file).encode(), 0)
             assert one.outcome == outcome, told([one])
         assert "1593 sectors of global memory in all" in one.message, one.message
 
@@ -495,18 +369,16 @@ def test_every_launch_of_every_repeat_counts():
 
 def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(monkeypatch):
     monkeypatch.setattr(judging, "OF_TOOLS", 4.0)
-    endless = "    x[me] = 0;\n    for (int k = 1; k > 0; k = k % 7 + 1) x[me] += a[0];\n    sums[get_group_id(0)] = x[me];"
     with judge_of("reduction", seconds=4) as judge:
-        [one] = costs(ready(judge), "tree", endless)
+        [one] = results_of(ready(judge), "tree", (LOAD, "x[me] = 0; for (int k = 1; k > 0; k = k % 7 + 1) x[me] += a[0];"), tests=of_cost)
         assert (one.outcome, one.score) == (TIMED_OUT, 0) and "it does not seem to end" in one.message, told([one])
 
 
 def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
     with judge_of("reduction") as judge:
-        inside = "x[me] = i < n ? a[i] : 0;"
-        for text, printed in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), " reads at line "),
-                           (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
-            [one] = costs(ready(judge), "tree", text)
+        for change, printed in (((LOAD, LOAD + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), " reads at line "),
+                                (("x[me] +=", "x[me] -="), "expected ")):
+            [one] = results_of(ready(judge), "tree", *TREE_INTERLEAVED, change, tests=of_cost)
             assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])
             assert printed in one.message and "lanes work" not in one.message, told([one])
             assert "Hint" not in report.shown_to_student({"visible": True, "hint": "about the cost"}, one.as_dict()), "a hint that misleads"
@@ -515,7 +387,7 @@ def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_
 def test_where_the_plugin_cannot_be_had_a_line_says_so_and_nobody_fails(scratch):
     with judge_of("reduction") as judge:
         judge.plugin = (None, "the headers of Oclgrind and LLVM are missing")
-        [one] = costs(judge, "tree", TREE_INTERLEAVED)
+        [one] = results_of(judge, "tree", *TREE_INTERLEAVED, tests=of_cost)
         assert (one.outcome, one.message) == (NOT_GRADED, "the headers of Oclgrind and LLVM are missing")
         assert one.public == one.message
     ran = subprocess.run([sys.executable, ROOT / "tools/explain/plugin.py", ROOT, scratch], env={"PATH": str(scratch)}, capture_output=True,
@@ -532,8 +404,7 @@ def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
         [test] = [one for one in exercise.tests if of_cost(one)]
         hidden = dataclasses.replace(test, visible=False, cases=[{**test.cases[0], "n": "{5000-9000}"}])
         only = dataclasses.replace(exercise, tests=[hidden])
-        text = solved(judge.lab.rung(part.files[0]), [TREE_CHUNKS])
-        [one] = judge.judge(only, part, {part.files[0]: text.encode()}, 0)
+        [one] = judge.judge(only, part, written(judge, part, TREE_CHUNKS).encode(), 0)
         drawn = judging.Run(judge, only, part, hidden, Path(), Path(), Path(), 0).cases()[0]["n"]
         assert one.outcome == FAILED and f"n = {drawn}" in one.message, told([one])
         printed = report.shown_to_student({"visible": False, "hint": ""}, one.as_dict())
@@ -544,9 +415,9 @@ def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
 def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatch, capsys):
     with judge_of("reduction") as judge:
         _, part = exercise_of(ready(judge), "tree")
-        text = solved(judge.lab.rung(part.files[0]), [TREE_INTERLEAVED])
+        text = written(judge, part, TREE_INTERLEAVED)
     out = handed_out(scratch, "reduction", monkeypatch)
-    (out / "labs/02_reduction" / part.files[0]).write_text(text)
+    (out / "labs/02_reduction" / part.file).write_text(text)
     monkeypatch.setattr(judging, "HAS_ANSWERS", False)
     assert student.main([str(out), "test", "tree"]) == 1
     printed = capsys.readouterr().out

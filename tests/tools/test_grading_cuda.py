@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import BUILD, LABS, PROGRAMS, ROOT, files_of, judge_of, sandbox, saxpy, with_tests
+from grading_support import (BUILD, LABS, PROGRAMS, ROOT, exercise_of, judge_of, results_of, sandbox, saxpy, started,
+                             why_not_emulated, with_tests)
 
 from grading import cuda, judge as judging, launches, report
 from grading.exercises import load
-from grading.judge import (CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
+from grading.judge import (CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
                            NOT_ITS_KERNELS, PASSED, REACHES, TIMED_OUT, TOO_FEW, Judge, read_log)
 from grading.launches import LIBRARY, Counter
 from grading.sandbox import Sandbox, best
@@ -42,26 +43,27 @@ def test_a_submission_is_linked_without_the_file_in_which_the_linker_notes_what_
     assert cuda.link_words(line) == ["g++", "-O3", "a.o", "-o", "bin/a", "lib.a"], "the words"
 
 
+def built(sandbox, lab, part, text):
+    """A submission as a worker."""
+    if not (PROGRAMS / f"worker_{lab.name}_{part.rung}").is_file():
+        pytest.skip("built without CUDA")
+    files = sandbox.base / "files"
+    sandbox.fill(files, Path(part.file).name, text.encode(), 0)
+    return cuda.build(lab, BUILD, part, files, sandbox, 0)
+
+
 def test_a_file_that_was_handed_in_is_compiled_apart_from_the_rungs_and_linked_into_a_worker(sandbox):
     lab = load(ROOT, "reduction")
     part = lab.exercises[0].parts["cuda"]
-    if not (PROGRAMS / f"worker_reduction_{part.rung}").is_file():
-        pytest.skip("built without CUDA")
-    files = sandbox.base / "files"
-    name = Path(part.files[0]).name
-    sandbox.fill(files, {name: f'#include "{lab.path / part.files[0]}"\n'.encode()}, 0)
-    closed = not sandbox.can_read(lab.path / part.files[0])
+    closed = not sandbox.can_read(lab.path / part.file)
     try:
-        cuda.build(lab, BUILD, part, files, sandbox, 0)
+        built(sandbox, lab, part, f'#include "{lab.path / part.file}"\n')
         assert not closed, "the file of the rung was included"
     except cuda.DoesNotCompile as error:
         assert "No such file" in str(error) or "Permission denied" in str(error), str(error)
-    sandbox.fill(files, {name: lab.rung(part.files[0]).encode()}, 0)
-    program = cuda.build(lab, BUILD, part, files, sandbox, 0).whole
-    worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
-                           environment={})
-    assert worker.communicate(timeout=60)[0] == b"", "the answers to no message"
-    assert worker.returncode == 0, "exit code"
+    program = built(sandbox, lab, part, lab.rung(part.file)).whole
+    worker = started(sandbox, program, readable=[program])
+    assert worker.communicate(timeout=60)[0] == b"" and worker.returncode == 0, "the answers to no message"
     if not closed:
         pytest.skip("bubblewrap does not work here, and every user can read the repository")
 
@@ -72,16 +74,11 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
         "the functions that do nothing"
     lab = load(ROOT, "saxpy")
     part = lab.exercises[0].parts["cuda"]
-    if not (PROGRAMS / f"worker_saxpy_{part.rung}").is_file():
-        pytest.skip("built without CUDA")
-    files = sandbox.base / "files"
-    sandbox.fill(files, {Path(part.files[0]).name: (lab.rung(part.files[0]) + STARTS_A_KERNEL).encode()}, 0)
-    programs = cuda.build(lab, BUILD, part, files, sandbox, 0)
+    programs = built(sandbox, lab, part, lab.rung(part.file) + STARTS_A_KERNEL)
     assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
 
     def output_of(program):
-        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program, emulator],
-                               environment={**emulated, "GPULAB_EMULATOR": "never"}, gpu=True)
+        worker = started(sandbox, program, readable=[program, emulator], environment={**emulated, "GPULAB_EMULATOR": "never"}, gpu=True)
         printed = worker.communicate(timeout=60)[1].decode()
         assert worker.returncode == 0, printed
         return printed.splitlines()[0]
@@ -102,8 +99,8 @@ def test_the_library_that_counts_kernels_answers_the_judge_and_tells_what_cupti_
         pytest.skip("built without CUPTI")
     counter = Counter()
     library, copy = sandbox.installed(PROGRAMS / LIBRARY), sandbox.installed(program)
-    worker = sandbox.start([*counter.command(library), str(copy)], slot=0, scratch=sandbox.folder("try", 0),
-                           readable=[copy, library], environment={"GPULAB_EMULATOR": "never"}, gpu=True, inherited=(counter.other.fileno(),))
+    worker = started(sandbox, *counter.command(library), copy, readable=[copy, library], environment={"GPULAB_EMULATOR": "never"}, gpu=True,
+                     inherited=(counter.other.fileno(),))
     counter.other.close()
     assert [counter.ask(), counter.ask()] == [0, 0], "kernels of a worker without a message"
     assert Path("/dev/nvidiactl").exists() or counter.trouble, "without a GPU CUPTI records nothing, and says so"
@@ -140,8 +137,8 @@ def test_the_kernels_of_a_rung_are_counted_and_its_answers_are_wrong_without_the
         pytest.skip(saxpy.why_not(part))
     if not saxpy.emulated and not (PROGRAMS / LIBRARY).is_file():
         pytest.skip("built without CUPTI")
-    [result] = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
-    [trial] = saxpy.trials.values()
+    [result] = saxpy.judge(exercise, part, saxpy.lab.rung(part.file).encode(), 0)
+    trial = saxpy.tried["trial", exercise.name, "any length"]
     if "CUPTI reports" in trial.why_not_counted:
         pytest.skip(trial.why_not_counted)
     assert (result.outcome, result.message, trial.why_not_counted) == (PASSED, "", ""), "the rung"
@@ -151,7 +148,7 @@ def test_the_kernels_of_a_rung_are_counted_and_its_answers_are_wrong_without_the
 WORKER = """#!/usr/bin/python3
 # Answers SAXPY as a worker does, and counts kernels as the preloaded library does.
 import array, os, struct, sys, threading, time
-RIGHT, KERNELS, TROUBLE, FORGES, AT_END = {right}, {kernels}, {trouble}, {forges}, {at_end}
+RIGHT, KERNELS, TROUBLE, FORGES = {right}, {kernels}, {trouble}, {forges}
 def count(file):
     while len(question := os.read(file, 16)) == 16:
         os.write(file, (bytes(16) if FORGES else question) + struct.pack("<QQ", TROUBLE, KERNELS))
@@ -167,28 +164,21 @@ while length := sys.stdin.buffer.read(8):
         sys.exit(3)
     if RIGHT == "late":
         time.sleep(60)
-    c = array.array("f", [k * x + y if RIGHT else float("nan") for x, y in zip(a, b)])
-    if RIGHT == "but one in eight":
-        c = array.array("f", [float("nan") if i % 8 == 7 else x for i, x in enumerate(c)])
-    if RIGHT == "a few":
-        c = array.array("f", [x if i % 64 == 8 else float("nan") for i, x in enumerate(c)])
-    if RIGHT == "rounded":
-        c = array.array("f", [float("nan") if i == 0 else x * (1 + time.time() % 1 * 1e-5) for i, x in enumerate(c)])
-    if RIGHT == "the input":
-        c = b
+    wrong = {{"but one in eight": lambda i: i % 8 == 7, "a few": lambda i: i % 64 != 8, "rounded": lambda i: i == 0}}.get(RIGHT, lambda i: not RIGHT)
+    noise = time.time() % 1 * 1e-5 if RIGHT == "rounded" else 0
+    c = array.array("f", [float("nan") if wrong(i) else (k * x + y) * (1 + noise) for i, (x, y) in enumerate(zip(a, b))])
     answer = struct.pack("<BQQ", 0, 0, n) + c.tobytes()
     if RIGHT == "no device":
         answer = struct.pack("<BQ", 5, 4) + b"none"
     sys.stdout.buffer.write(struct.pack("<Q", len(answer)) + answer)
     sys.stdout.buffer.flush()
-exec(AT_END)
 """
 
 
 class Pretended:
     """Grades submissions in CUDA of lab 01 without a GPU: programs that behave as workers take the place of theirs."""
 
-    def __init__(self, folder, monkeypatch, kind=""):
+    def __init__(self, folder, monkeypatch):
         if not (PROGRAMS / "judge_saxpy").is_file():
             pytest.skip("judge_saxpy has not been built")
         self.folder, self.monkeypatch = folder, monkeypatch
@@ -197,46 +187,46 @@ class Pretended:
         self.programs = folder / "build/bin"
         self.programs.mkdir(parents=True)
         (self.programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
-        self.sandbox = best(kind)
-        self.trials = {}  # of the same rung, tried once
+        self.sandbox = best()
+        self.tried = {}  # of the same rung
         self.in_turn = []  # for each submission that was compiled: how many held the turns for it
 
-    def worker(self, right, kernels=1, trouble=0, forges=False, at_end=""):
-        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges, at_end=repr(at_end))
+    def worker(self, right, kernels=1, trouble=0, forges=False):
+        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges)
         path = self.folder / f"worker-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         path.write_text(text)
         return self.sandbox.installed(path)
 
-    def tests(self, keep, **case):
-        """The first test of the exercise that is kept, with another case."""
-        wanted = with_tests(self.exercise, keep)
-        return dataclasses.replace(wanted, tests=[dataclasses.replace(wanted.tests[0], **({"cases": [{"op": "saxpy", **case}]} if case else {}))])
+    def tests(self, check, **case):
+        """The first test of a kind, with another case."""
+        first = next(one for one in self.exercise.tests if one.check == check)
+        return dataclasses.replace(self.exercise, tests=[dataclasses.replace(first, cases=[{"op": "saxpy", **case}] if case else first.cases)])
 
     def result(self, whole, without, rung=None, rung_without=None, wanted=None):
         """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
-        wanted = wanted or self.tests(lambda one: one.name == "one block")
+        wanted = wanted or self.tests("values")
         part = wanted.parts["cuda"]
         judge = Judge(self.lab, self.folder / "build", self.sandbox, b"secret of the tests")
         judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
         judge.worker_program = lambda part: rung or self.worker(True)
         judge.rung_without_kernels = lambda part: rung_without or self.worker(False)
-        judge.trials = self.trials.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
+        judge.tried = self.tried.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
         judge.case_seconds = judge.test_seconds = 4
+
         def build(*_):
             self.in_turn.append(judge.turns.shared)
             return cuda.Programs(whole, without, self.folder / "none")
 
         self.monkeypatch.setattr(cuda, "build", build)
-        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
+        [one] = judge.judge(wanted, part, b"// mine", 0)
         return one.outcome, one.score, one.message
 
 
 def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(scratch, monkeypatch):
     pretended = Pretended(scratch, monkeypatch)
     worker, result = pretended.worker, pretended.result
-    of_values, fast = (lambda one: one.name == "one block"), pretended.tests(lambda one: one.check == "speed", n=1000)
-    larger, often, none, some = (pretended.tests(of_values, **case) for case in (
-        {"n": 1000}, {"n": 9, "repeats": 3}, {"n": 0}, {"n": [0, 5]}))
+    larger, often, none, some = (pretended.tests("values", **case) for case in ({"n": 1000}, {"n": 9, "repeats": 3}, {"n": 0}, {"n": [0, 5]}))
+    fast = pretended.tests("speed", n=1000)
     right, wrong, idle, most = worker(True), worker(False), worker(True, 0), worker("but one in eight")
     try:
         assert result(right, wrong) == (PASSED, 1, f"{NOT_COUNTED}: GPU Labs was built without CUPTI")
@@ -310,30 +300,24 @@ HOST = "constexpr unsigned threads = 256;"
     ("races", HOST, HOST + ' std::ofstream("/proc/self/fd/2") << 1;', FAILED, REACHES),
 ])
 def test_without_a_gpu_the_emulator_finds_and_counts_what_oclgrind_does_in_opencl(saxpy, monkeypatch, check, old, new, outcome, told):
-    exercise = saxpy.lab.exercises[0]
-    part = exercise.parts["cuda"]
-    if saxpy.why_not(part) or not saxpy.emulated:
-        pytest.skip(saxpy.why_not(part) or "CUDA has a GPU here")
+    exercise, part = exercise_of(saxpy, "many-blocks", "cuda")
+    if why := why_not_emulated(saxpy, part):
+        pytest.skip(why)
     monkeypatch.setattr(judging, "OF_EMULATOR", judging.Limits(cpu_seconds=10))
     first = next(one for one in exercise.tests if one.check == check)
-    text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.files[0])
-    assert old in text
-    text = text.replace(old, new)
-    if "size_t j" in new:
-        text = text.replace(RUNG_LINE, "const std::size_t i = j / 256 * 256 + j % 8 * 32 + j % 256 / 8; " + RUNG_LINE)
-    [result] = saxpy.judge(with_tests(exercise, lambda one: one.name == first.name), part, {part.files[0]: text.encode()}, 0)
+    text = "#include <cstdlib>\n#include <fstream>\n" * (check == "values" or "stream" in new) + saxpy.lab.rung(part.file)
+    spread = [(RUNG_LINE, "const std::size_t i = j / 256 * 256 + j % 8 * 32 + j % 256 / 8; " + RUNG_LINE)] if "size_t j" in new else []
+    [result] = results_of(saxpy, exercise.name, (old, new), *spread, tests=[first].__contains__, text=text, backend="cuda")
     assert result.outcome == outcome and re.search(told if "|" in told else re.escape(told), result.message), result
 
 
 def test_in_cuda_a_missing_barrier_that_leaves_the_values_right_costs_the_points_of_races_only():
     with judge_of("spmv") as judge:
-        exercise = with_tests(next(one for one in judge.lab.exercises if one.name == "slice-per-row"), lambda one: one.visible)
-        part = exercise.parts["cuda"]
-        if judge.why_not(part) or not judge.emulated:
-            pytest.skip(judge.why_not(part) or "CUDA has a GPU here")
-        text = judge.lab.rung(part.files[0]).replace("__syncwarp(); // the first", "// the first")
-        results = judge.judge(exercise, part, {part.files[0]: text.encode()}, 0)
-        assert [one.outcome for one in results] == [FAILED if test.check == "races" else PASSED for test in exercise.tests], results
+        exercise, part = exercise_of(judge, "slice-per-row", "cuda")
+        if why := why_not_emulated(judge, part):
+            pytest.skip(why)
+        results = results_of(judge, exercise.name, ("__syncwarp(); // the first", "// the first"), tests=lambda one: one.visible, backend="cuda")
+        assert [one.outcome for one in results] == [FAILED if one.check == "races" else PASSED for one in exercise.tests if one.visible], results
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -341,11 +325,11 @@ def test_a_rung_in_cuda_asks_the_emulator_for_what_its_test_allows(name):
     """A hand-out has no rung to compare with: where the rung itself asked for more, no submission would be right."""
     with judge_of(name) as judge:
         parts = [(exercise, part) for exercise, part in judge.lab.parts()
-                 if part.backend == "cuda" and not judge.why_not(part) and any(one.check == "cost" for one in exercise.tests)]
-        if not (parts and judge.emulated):
-            pytest.skip("CUDA has a GPU here" if parts else f"{name} has no test of cost in CUDA that can be graded here")
+                 if part.backend == "cuda" and not why_not_emulated(judge, part) and any(one.check == "cost" for one in exercise.tests)]
+        if not parts:
+            pytest.skip(f"{name} has no test of cost in CUDA that the emulator can grade here")
         for exercise, part in parts:
-            results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, files_of(part, judge.lab.rung), 0)
+            results = judge.judge(with_tests(exercise, lambda one: one.check == "cost"), part, judge.lab.rung(part.file).encode(), 0)
             assert {one.outcome for one in results} == {PASSED}, (exercise.name, results)
 
 

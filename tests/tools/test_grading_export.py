@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from grading_support import ROOT, hand_out_of
+from grading_support import ROOT, hand_out_of, result_with
 
 from grading import export, report
 from grading.exercises import load
@@ -18,19 +18,12 @@ RAGGED = "Your kernel behaves like one that <leaves> out the ragged block."
 TWO = "Your kernel behaves like one that <leaves> out the ragged block; or like one that reads outside."
 
 
-def result(name, outcomes, behaves=""):
-    """A made-up result of the first exercise."""
-    tests = [Result(test.name, outcome, 0, test.points).as_dict() for test, outcome in zip(EXERCISE.tests, outcomes)]
-    tests[1]["behaves"] = behaves
-    return {"name": name, "score": 0, "max_score": LAB.points, "notes": [], "seconds": 1,
-            "exercises": {EXERCISE.name: {"backend": "opencl", "score": 0, "points": EXERCISE.points, "tests": tests}}}
-
-
 def class_of_30():
     some = len(EXERCISE.tests)
-    return [*(result(f"a{i}", [PASSED, *[FAILED] * (some - 1)], RAGGED) for i in range(17)),
-            result("b", [PASSED, *[FAILED] * (some - 1)], TWO), *(result(f"c{i}", [PASSED] * some) for i in range(10)),
-            result("d", [UNSOLVED] * some), result("e", [PASSED, NOT_GRADED, *[PASSED] * (some - 2)])]
+    wrong = [PASSED, *[FAILED] * (some - 1)]
+    return [*(result_with(wrong, f"a{i}", RAGGED) for i in range(17)), result_with(wrong, "b", TWO),
+            *(result_with([PASSED] * some, f"c{i}") for i in range(10)), result_with([UNSOLVED] * some, "d"),
+            result_with([PASSED, NOT_GRADED, *[PASSED] * (some - 2)], "e")]
 
 
 def test_how_many_passed_each_test_and_behave_like_each_mistake_is_counted():
@@ -47,20 +40,15 @@ def test_how_many_passed_each_test_and_behave_like_each_mistake_is_counted():
     assert page.index("<h2>What wrong kernels behave like") < page.index("<h2>Tests passed") < page.index("<h2>Feedback")
     assert f"  {TWO}\n" in report.feedback(LAB, class_of_30()[17]) and report.gradescope(LAB, class_of_30()[17]).count(TWO) == 1
     assert report.rates(LAB, []) == [] and "<h2>Tests passed" not in report.page(LAB, [], 3, [])
-    right = [result("a", [PASSED] * len(EXERCISE.tests))]
+    right = [result_with([PASSED] * len(EXERCISE.tests))]
     assert "What wrong kernels" not in report.page(LAB, right, 1, []) and "behaves like" not in report.feedback(LAB, right[0])
 
 
-ROSTER = {
-    "ada": {"submission": "ada", "Student": "Lovelace, Ada", "id": "101", "SIS User ID": "S1", "SIS Login ID": "ada", "Section": "A",
-            "Email address": "ada@example.org"},
-    "eve": {"submission": "eve", "Student": "=1+1", "id": "", "SIS User ID": "", "SIS Login ID": "eve", "Section": "",
-            "Email address": "eve@example.org"},
-    "bob": {"submission": "bob", "Student": "+Bob", "id": "", "SIS User ID": "", "SIS Login ID": "", "Section": "B", "Email address": ""},
-    "cy": {"submission": "cy", "Student": "Cy", "id": "@103", "SIS User ID": "", "SIS Login ID": "cy", "Section": "B",
-           "Email address": "-cy@example.org"},
-    "dan": {"submission": "dan", "Student": "Dan", "id": "104", "SIS User ID": "", "SIS Login ID": "", "Section": "B",
-            "Email address": "dan@example.org"}}
+COLUMNS = ("submission", "Student", "id", "SIS User ID", "SIS Login ID", "Section", "Email address")
+ROSTER = {line[0]: dict(zip(COLUMNS, line)) for line in (
+    ("ada", "Lovelace, Ada", "101", "S1", "ada", "A", "ada@example.org"), ("eve", "=1+1", "", "", "eve", "", "eve@example.org"),
+    ("bob", "+Bob", "", "", "", "B", ""), ("cy", "Cy", "@103", "", "cy", "B", "-cy@example.org"),
+    ("dan", "Dan", "104", "", "", "B", "dan@example.org"))}
 BOOK = {"ada": {"total": "28.5", "many-blocks": "10", "distances": "8.5", "answers": "3"}, "eve": {"total": "0"},
         "bob": {"total": "5"}, "cy": {"total": "6"}, "dan": {"total": "late"}}
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from grading_kept import Kept
-from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, handed_out, judge, lab, leaks,
+from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, hand_out_of, handed_out, judge, lab, leaks,
                              told, tree_of, with_tests)
 
 from grading import behaves, cuda, handout, marks, student
@@ -39,22 +39,22 @@ UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero", "cuda-distance-nan-is-zero", 
 def test_a_hand_out_holds_its_stubs_and_no_answer_hidden_test_or_mistake(lab, scratch, hand_out_of):
     tree = tree_of(hand_out_of(lab.name))
     for exercise, part in lab.parts():
-        for file in part.files:
-            for place in ("", "exercises/"):
-                assert tree[f"labs/{lab.folder}/{place}{file}"].decode() == lab.stub(file), f"{place}{file}"
-            assert not is_unsolved(lab.stub(file), lab.rung(file)), f"{file}: the stub is the rung"
+        stub = lab.stub(part.file)
+        for place in ("", "exercises/"):
+            assert tree[f"labs/{lab.folder}/{place}{part.file}"].decode() == stub, f"{place}{part.file}"
+        assert not is_unsolved(stub, lab.rung(part.file)), f"{part.file}: the stub is the rung"
         for words in (exercise.title, *exercise.hints, f"labs/{lab.folder}/answers.md"):
             assert words in tree["README.md"].decode(), f"'{words}' is not in README.md"
     assert re.search(r"\]\(([^)]+)\)", tree["README.md"].decode())[1] == f"labs/{lab.folder}/PATH.md", "the first link"
     assert leaks(lab, tree) == []
     whole = dict(tree)
     part = next(part for exercise, part in lab.parts() if exercise.kind == "write")
-    whole["labs/again.cl"] = lab.rung(part.files[0]).encode()
+    whole["labs/again.cl"] = lab.rung(part.file).encode()
     whole["tests/exercises.toml"] = (lab.path / "exercises/exercises.toml").read_bytes()
     assert len(leaks(lab, whole)) >= 3, "a leak is not found"
     handed = load(hand_out_of(lab.name), lab.name)  # the tool reads its own hand-out
-    assert [(one.name, {part.backend: part.files for part in one.parts.values()}) for one in handed.exercises] == \
-        [(one.name, {part.backend: part.files for part in one.parts.values()}) for one in lab.exercises]
+    assert [(one.name, {part.backend: part.file for part in one.parts.values()}) for one in handed.exercises] == \
+        [(one.name, {part.backend: part.file for part in one.parts.values()}) for one in lab.exercises]
     assert all(test.visible for one in handed.exercises for test in one.tests), "hidden tests in the hand-out"
     assert len(re.findall("(?m)^## Question", tree[f"labs/{lab.folder}/answers.md"].decode())) == len(handout.questions(lab)) > 0
     handout.main(ROOT, [lab.name, str(scratch / "two")])
@@ -158,7 +158,7 @@ def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, mo
     assert [line.split()[:2] for line in printed[::2]] == [["unsolved", exercise.name] for exercise in lab.exercises]
     for line, exercise in zip(printed[1::2], lab.exercises, strict=True):
         part = next(iter(exercise.parts.values()))
-        assert all(f" labs/{lab.folder}/{file} " in line for file in part.files) and line.startswith("    Open "), line
+        assert f" labs/{lab.folder}/{part.file} " in line and line.startswith("    Open "), line
 
 
 # Grading
@@ -171,36 +171,36 @@ def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
         exercise, part = parts[name]
         wanted = with_tests(exercise, lambda one: one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend]) or
                             (one.check == "cost" and judge.plugin[0]))
-        stub = judge.judge(wanted, part, files_of(part, judge.lab.stub), 0)
+        stub = judge.judge(wanted, part, judge.lab.stub(part.file).encode(), 0)
         assert (sum(one.score for one in stub), {one.outcome for one in stub}) == (0, {UNSOLVED})
-        rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+        rung = judge.judge(wanted, part, judge.lab.rung(part.file).encode(), 0)
         if judge.why_not(part):
             assert (sum(one.score for one in rung), {one.outcome for one in rung}) == (0, {NOT_GRADED})
         else:
             assert {one.outcome for one in rung} == {PASSED}, f"the rung of {exercise.name} in {part.backend}: {told(rung)}"
-        for name in [one.name for one in wanted.tests if (exercise.name, one.name) in judge.trials]:
-            assert any(judge.trials[exercise.name, name].needs_kernels), f"{exercise.name}: '{name}' is right without a kernel"
+        for what, *of in judge.tried:
+            assert what != "trial" or any(judge.tried[what, *of].needs_kernels), f"{of} is right without a kernel"
         if part.backend == "opencl":  # begun, but not solved
-            todo = files_of(part, lambda file: judge.lab.stub(file) + "\n// my own line\n")
-            begun = judge.judge(with_tests(wanted, lambda one: one.visible), part, todo, 0)
+            todo = judge.lab.stub(part.file) + "\n// my own line\n"
+            begun = judge.judge(with_tests(wanted, lambda one: one.visible), part, todo.encode(), 0)
             assert FAILED in {one.outcome for one in begun} <= {PASSED, FAILED}, f"the stub of {exercise.name}: {told(begun)}"
         return "passed", ""
 
     here = {name: one for name, one in parts.items() if not judge.why_not(one[1])}
     for name in parts.keys() - here.keys():  # what cannot be graded here: the rung and the stub all the same
         graded(name)
-    kept = Kept(judge, {name: (exercise, part, files_of(part, judge.lab.stub)) for name, (exercise, part) in here.items()})
+    kept = Kept(judge, {name: (exercise, part, judge.lab.stub(part.file).encode()) for name, (exercise, part) in here.items()})
     assert kept.judged_by(graded).keys() == here.keys()
 
 
 WRONG = (FAILED, CRASHED, TIMED_OUT)
 
 
-def until_wrong(judge, exercise, tests, part, files):
+def until_wrong(judge, exercise, tests, part, content):
     """The results of these tests, one after the other, up to the first one that a submission does not pass."""
     results = []
     for test in tests:
-        results += judge.judge(with_tests(exercise, [test].__contains__), part, files, 0)
+        results += judge.judge(with_tests(exercise, [test].__contains__), part, content, 0)
         if results[-1].outcome in WRONG:
             break
     return results
@@ -212,19 +212,17 @@ def test_each_TODO_alone_left_as_handed_out_fails_a_visible_test(judge):
     for exercise, part in judge.lab.parts():
         if exercise.kind != "write" or part.backend != "opencl" or judge.why_not(part):
             continue
-        pieces_of = {file: marks.read(judge.lab.rung(file), file) for file in part.files}
-        todos = [(file, piece) for file, pieces in pieces_of.items() for piece in pieces
-                 if isinstance(piece, marks.Region) and piece.kind == "EXERCISE"]
-        for number, (file, todo) in enumerate(todos if len(todos) > 1 else []):
-            lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces_of[file]]
-            files = {**files_of(part, judge.lab.rung), file: marks.joined(sum(lines, [])).encode()}
-            submissions[f"todo opencl {exercise.name} {number}"] = exercise, part, files
+        pieces = marks.read(judge.lab.rung(part.file), part.file)
+        todos = [one for one in pieces if isinstance(one, marks.Region) and one.kind == "EXERCISE"]
+        for number, todo in enumerate(todos if len(todos) > 1 else []):
+            lines = [[one] if isinstance(one, str) else one.instead if one is todo else one.lines for one in pieces]
+            submissions[f"todo opencl {exercise.name} {number}"] = exercise, part, marks.joined(sum(lines, [])).encode()
             without[f"todo opencl {exercise.name} {number}"] = todo.instead
 
     def graded(name):
-        exercise, part, files = submissions[name]
+        exercise, part, content = submissions[name]
         values = with_tests(exercise, lambda one: one.visible and one.check == "values")
-        results = until_wrong(judge, exercise, values.tests, part, files)
+        results = until_wrong(judge, exercise, values.tests, part, content)
         assert results[-1].outcome in WRONG, f"{exercise.name} without {without[name]}: {told(results)}"
         return "rejected", results[-1].test
 
@@ -251,16 +249,15 @@ def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
 def rows_of(lab, part):
     """The mistakes in an exercise's file and rung that its tests should find: evenly spaced ones where there are many."""
     finders = ("values", "guard bands", "oclgrind") if part.backend == "opencl" else ("values", "guard bands")
-    rows = [row for row in lab.mistakes() if row["file"] in part.files and row["rung"] in ([part.rung], []) and row.get("finder", "values") in finders
+    rows = [row for row in lab.mistakes() if row["file"] == part.file and row["rung"] in ([part.rung], []) and row.get("finder", "values") in finders
             and "accepted" not in row]
     return rows[::max(1, math.ceil(len(rows) / MAX_ROWS[part.backend]))]
 
 
 def with_mistake(lab, part, row):
-    """The files of a rung with a mistake. If that is what was handed out, it has a line more, so that it is not unsolved."""
-    file = row["file"]
-    text = marks.planted(lab.rung(file), row, file)
-    return {**files_of(part, lab.rung), file: (text + ("\n// mine\n" if is_unsolved(lab.stub(file), text) else "")).encode()}
+    """The file of a rung with a mistake. If that is what was handed out, it has a line more, so that it is not unsolved."""
+    text = marks.planted(lab.rung(part.file), row, part.file)
+    return (text + ("\n// mine\n" if is_unsolved(lab.stub(part.file), text) else "")).encode()
 
 
 def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
@@ -274,9 +271,9 @@ def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
         tests = [one for one in exercise.tests if one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend])]
         # The likely ones first. Oclgrind tells wrong values, too, and compiles in a tenth of the time of PoCL.
         tests.sort(key=lambda one: one.check != "races" or not (one.visible or row.get("finder") == "oclgrind"))
-        files = with_mistake(judge.lab, part, row)
-        results = until_wrong(judge, exercise, tests, part, files) if part.backend == "opencl" else \
-            judge.judge(with_tests(exercise, tests.__contains__), part, files, 0)
+        content = with_mistake(judge.lab, part, row)
+        results = until_wrong(judge, exercise, tests, part, content) if part.backend == "opencl" else \
+            judge.judge(with_tests(exercise, tests.__contains__), part, content, 0)
         by = [one.test for one in results if one.outcome in WRONG and one.score < one.points]
         return ("rejected", by[0]) if by else ("accepted", "")
 
@@ -302,13 +299,13 @@ def test_a_known_mistake_is_named(judge, monkeypatch):
             rows_beside[name] = (row, rows)
 
     def graded(name):
-        exercise, part, files, _ = submissions[name]
+        exercise, part, content, _ = submissions[name]
         row, rows = rows_beside[name]
         values = with_tests(exercise, lambda one: one.check == "values")
-        results = judge.judge(values, part, files, 0)
+        results = judge.judge(values, part, content, 0)
         with monkeypatch.context() as some:
             some.setattr(behaves, "rows_of", lambda *_: rows)
-            mistakes.describe(values, part, files, results, 0)
+            mistakes.describe(values, part, content, results, 0)
         printed = "".join(one.behaves for one in results)
         if {one.outcome for one in results} == {PASSED}:  # no case shows it
             assert printed == "", f"{row}: {printed}"

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from grading_support import ROOT, command, files_of, graded, judge_of, made, results_of, sandbox, saxpy, told, users, with_tests
+from grading_support import ROOT, graded, judge_of, needs_root, put, results_of, sandbox, saxpy, started, told, users, with_tests
 
-from grading import judge as judging, sandbox as sandbox_module, worker
+from grading import sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
 from grading.sandbox import Limits, Sandbox, remove
 
@@ -35,10 +35,10 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
             pthread_exit(0);
         }""", encoding="utf-8")
     subprocess.run(["cc", "-o", scratch / "orphan", scratch / "orphan.c", "-pthread"], check=True)
-    process = users.start([str(scratch / "orphan")], slot=0, scratch=scratch, readable=[], environment={})
+    process = started(users, scratch / "orphan", scratch=scratch)
     orphan = int(process.communicate(timeout=60)[0])
-    assert (status_of(orphan)[0], len(os.listdir(f"/proc/{orphan}/task"))) == ("Z", 2), \
-        "the state of the orphan, and its threads"
+    assert status_of(orphan)[:2] == ["Z", str(os.getpid())], "the state of the orphan, and its parent: the grader waits for it"
+    assert len(os.listdir(f"/proc/{orphan}/task")) == 2, "its threads"
     begin, user = time.monotonic(), users.user_of(0)
     users.end(process, 0)
     assert time.monotonic() - begin < 60, f"it took {time.monotonic() - begin:.1f} s"
@@ -46,13 +46,12 @@ def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
     assert users.user_of(0) == user, "the user of the slot"
 
 
+@needs_root
 def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
-    if os.geteuid() != 0:
-        pytest.skip("only root has other users")
     with judge_of("saxpy", "user") as judge:
         exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
         part = exercise.parts["opencl"]
-        files = files_of(part, judge.lab.rung)
+        rung = judge.lab.rung(part.file).encode()
         assert len(exercise.tests) > 1, "there are several tests"
         kill, stayed = sandbox_module.kill_all_of, []
 
@@ -65,11 +64,11 @@ def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
 
         with monkeypatch.context() as patched:
             patched.setattr(sandbox_module, "kill_all_of", kill_but_one)
-            results = judge.judge(exercise, part, files, 0)
+            results = judge.judge(exercise, part, rung, 0)
         assert len(stayed) == 1, "processes that stay"
         outcomes = [one.outcome for one in results]
         assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
-        assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
+        assert {one.outcome for one in judge.judge(exercise, part, rung, 0, {one.key: one for one in results})} == \
             {PASSED}, "the outcomes of a second try"
 
 
@@ -87,7 +86,7 @@ LATE = "import sys, time\nwhile sys.stdin.buffer.read(8): time.sleep(1); sys.std
 
 @pytest.mark.parametrize("used, runs, answers", [(0.0, True, True), (0.1, True, True), (0.0, False, False), (0.4, True, False)])
 def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time(sandbox, monkeypatch, used, runs, answers):
-    process = sandbox.start(["/usr/bin/python3", "-c", LATE], slot=0, scratch=sandbox.folder("slot0", 0), readable=[], environment={})
+    process = started(sandbox, "/usr/bin/python3", "-c", LATE)
     one = worker.Worker(sandbox, process, 0, [])
     one.ask(b"", 30)  # it has started
     looks = iter([(0.0, True)])
@@ -102,8 +101,7 @@ def test_a_program_from_which_others_take_the_processors_is_late_by_its_own_time
 
 def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
     spins = "for i in range(2):\n    if os.fork() == 0:\n        while time.process_time() < 0.5: pass\n        print(flush=True)\n        time.sleep(600)\n"
-    process = sandbox.start(["/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)"], slot=0, scratch=sandbox.folder("slot0", 0),
-                            readable=[], environment={})
+    process = started(sandbox, "/usr/bin/python3", "-c", f"import os, time\n{spins}time.sleep(600)")
     assert process.stdout.read(1) + process.stdout.read(1) == b"\n\n"
     while sandbox.processor_time(process, 0)[1]:
         time.sleep(0.01)
@@ -113,8 +111,7 @@ def test_what_a_program_and_all_that_it_started_use_is_added_up(sandbox):
 
 def test_64_processes_that_compute_take_no_points_from_a_neighbour():
     with judge_of("saxpy", seconds=5) as judge:
-        spins = judge.sandbox.start(["/usr/bin/python3", "-c", "import os\nfor _ in range(6): os.fork()\nwhile True: pass"], slot=1,
-                                    scratch=judge.sandbox.folder("slot1", 1), readable=[], environment={})
+        spins = started(judge.sandbox, "/usr/bin/python3", "-c", "import os\nfor _ in range(6): os.fork()\nwhile True: pass", slot=1)
         results = results_of(judge, "many-blocks", tests=lambda one: one.check == "values")
         assert judge.sandbox.processor_time(spins, 1)[1], "they compute yet"
         judge.sandbox.end(spins, 1)
@@ -127,19 +124,9 @@ FORBIDDEN = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"  # keyc
 
 def test_under_bubblewrap_no_program_makes_namespaces_or_calls_what_it_does_not_need():
     with judge_of("saxpy", "bubblewrap") as judge:
-        sandbox = judge.sandbox
-        process = sandbox.start(["/usr/bin/python3", "-c", FORBIDDEN], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
+        process = started(judge.sandbox, "/usr/bin/python3", "-c", FORBIDDEN)
         assert process.communicate(timeout=60)[0] == b"-1 -1 -1 -1 -1 " or os.uname().machine != "x86_64"
-        sandbox.end(process, 0)
-
-
-def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):
-    program = users.start(["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"], slot=0, scratch=users.folder("try", 0),
-                            readable=[], environment={})
-    left = int(program.communicate(timeout=60)[0])
-    assert status_of(left)[1] == str(os.getpid()), "the parent of what was left behind"
-    assert users.end(program, 0) == 0, "the program that left it behind"
-    assert not Path(f"/proc/{left}").exists(), "it is gone"
+        judge.sandbox.end(process, 0)
 
 
 def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_slot(users, monkeypatch):
@@ -149,8 +136,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
               "    os.dup2(w, 1)\n    os.dup2(w, 2)\n    if os.fork() == 0: time.sleep(100)\n    os.execv('/usr/bin/su', ['su', 'root'])\n"
               "print(open('/proc/self/status').read())\ntime.sleep(1)\n")
     for command in (["/usr/bin/python3", "-c", script], ["true"]):
-        scratch = users.folder("slot0", 0)
-        process = users.start(command, slot=0, scratch=scratch, readable=[], environment={})
+        process = started(users, *command)
         out, _ = process.communicate()
         begin = time.monotonic()
         users.end(process, 0)
@@ -159,8 +145,7 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
             "it may get new privileges"
     user = users.user_of(0)
     monkeypatch.setattr(sandbox_module, "kill_all_of", lambda *_, **__: False)
-    process = users.start(["true"], slot=0, scratch=scratch, readable=[], environment={})
-    users.end(process, 0)
+    users.end(started(users, "true"), 0)
     monkeypatch.undo()
     assert users.user_of(0) != user, "the slot kept the user of a process that cannot be ended"
 
@@ -184,8 +169,7 @@ def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(u
     if groups and not users.groups:
         pytest.skip("there are no control groups here")
     users.groups = users.groups if groups else None
-    process = users.start(["/usr/bin/python3", "-c", TAKES_MEMORY], slot=0, scratch=users.folder("try", 0), readable=[], environment={},
-                          limits=Limits(used_bytes=200 << 20))
+    process = started(users, "/usr/bin/python3", "-c", TAKES_MEMORY, limits=Limits(used_bytes=200 << 20))
     watched = worker.Worker(users, process, 0, [])
     if groups:
         process.wait(20)  # the kernel ends it, and nobody has to look
@@ -200,7 +184,7 @@ def test_a_file_of_more_than_64_mb_and_a_65th_open_file_are_refused(users):
     script = ("import os, resource\nfd = os.memfd_create('x')\n"
               "try: os.posix_fallocate(fd, 0, 65 << 20)\nexcept OSError as e: print(e.errno)\n"
               "print(resource.getrlimit(resource.RLIMIT_NOFILE)[1], open('/proc/self/oom_score_adj').read())")
-    process = users.start(["/usr/bin/python3", "-c", script], slot=0, scratch=users.folder("try", 0), readable=[], environment={})
+    process = started(users, "/usr/bin/python3", "-c", script)
     assert process.communicate()[0].split() == [b"27", b"64", b"1000"]
     users.end(process, 0)
 
@@ -241,21 +225,18 @@ def test_folders_that_a_program_closed_or_made_deep_are_removed(scratch, monkeyp
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a user who is not root"
 
 
+@needs_root
 def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scratch):
-    if os.geteuid() != 0:
-        pytest.skip("only root can run programs as another user")
     with judge_of("saxpy", "user") as judge:
-        (scratch / "open").mkdir()
-        scratch.chmod(0o755)
-        (scratch / "open/file").write_text("x")
+        put(scratch, {"open/file": "x"}).chmod(0o755)
         assert judge.sandbox.can_read(scratch / "open/file"), "a file that every user can read"
         scratch.chmod(0o700)
         assert not judge.sandbox.can_read(scratch / "open/file"), "a file in a folder of root alone"
     reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
-    ran = graded("saxpy", made(scratch, "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
+    ran = graded("saxpy", put(scratch / "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
     assert not reachable or "chmod 700" in ran.stderr, ran.stderr
     scratch.chmod(0o711)
-    made(scratch, "eve").chmod(0o755)
+    put(scratch / "eve").chmod(0o755)
     (scratch / "out").mkdir(exist_ok=True)
     if not reachable:
         (scratch / "roster.csv").write_text("submission\neve\n")

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from grading_support import files_of, judge, saxpy, told, with_tests  # noqa: F401
+from grading_support import judge, saxpy, told, with_tests  # noqa: F401
 
 GRADINGS = 3  # of which one must give all points: the machine may be busy with something else for as long as one takes
 # A kernel that keeps its result in its own input, which nobody reads afterwards, and finds it there in the next repeat.
@@ -27,7 +27,7 @@ def test_the_rung_of_an_exercise_is_as_fast_as_itself(judge):
         wanted = with_tests(exercise, lambda one: one.check == "speed")
         if wanted.tests and not judge.why_not(part):
             for _ in range(GRADINGS):
-                rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+                rung = judge.judge(wanted, part, judge.lab.rung(part.file).encode(), 0)
                 if all(one.score == one.points for one in rung):
                     break
             assert all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}"
@@ -44,7 +44,7 @@ def test_an_input_that_changes_between_repeats_changes_for_a_rung_and_for_the_ju
     for exercise, part in judge.lab.parts():
         wanted = repeated(exercise, changes=5)
         if wanted.tests and not judge.why_not(part):
-            rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+            rung = judge.judge(wanted, part, judge.lab.rung(part.file).encode(), 0)
             assert all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}"
 
 
@@ -53,9 +53,9 @@ def test_a_kernel_that_hands_in_the_result_of_an_earlier_repeat_is_wrong_where_a
     for backend, part in exercise.parts.items():
         if saxpy.why_not(part):
             continue
-        files = {name: saxpy.lab.rung(name).replace(*REPLAYS[backend]).encode() for name in part.files}
-        assert all(REPLAYS[backend][1] in text.decode() for text in files.values())
-        kept, changed = (saxpy.judge(repeated(exercise, **more), part, files, 0) for more in ({}, {"changes": 5}))
+        text = saxpy.lab.rung(part.file).replace(*REPLAYS[backend])
+        assert REPLAYS[backend][1] in text
+        kept, changed = (saxpy.judge(repeated(exercise, **more), part, text.encode(), 0) for more in ({}, {"changes": 5}))
         assert all(one.score == one.points for one in kept), told(kept)  # this is what it would gain time with
         assert all(one.score == 0 and "elements wrong" in one.message for one in changed), told(changed)
 

@@ -12,11 +12,10 @@ import struct
 import threading
 from array import array
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from . import marks
-from .exercises import Exercise, Lab, Part, Test
+from .exercises import Exercise, Lab, Part
 from .judge import FAILED, HEAD, PASSED, Judge, Result, Run
 
 FINDERS = ("values", "guard bands")  # of mistakes that show each time, and on every device
@@ -45,38 +44,31 @@ class Mistakes:
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self.known: dict[tuple[str, str, str], list[Answer] | None] = {}  # by exercise, test and mistake
-        self.right: dict[tuple[str, str], list[bytes]] = {}  # what the rung answers, by exercise and test
         self.running = threading.Lock()
 
-    def describe(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> None:
-        """Writes what a submission behaves like into the result of the first test in which its values are wrong."""
-        for one in results:  # of an earlier run, perhaps
-            one.behaves = ""
-        values = {test.name for test in exercise.tests if test.check == "values"}
-        if wrong := [one for one in results if one.test in values and one.outcome == FAILED]:
-            wrong[0].behaves = self.like(exercise, part, files, results, slot)
-
-    def like(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> str:
-        """A sentence about a submission that fails as known mistakes do; "" when it fails as none of them.
+    def describe(self, exercise: Exercise, part: Part, content: bytes, results: list[Result], slot: int) -> None:
+        """Writes into the result of the first test in which values are wrong which known mistakes fail in the same way, if any does.
 
         @param results of all tests of the exercise
         """
+        for one in results:  # of an earlier run, perhaps
+            one.behaves = ""
         outcome = {one.test: one.outcome for one in results}
         tests = [test for test in exercise.tests if test.check == "values"]
         tests.sort(key=lambda test: outcome[test.name] == PASSED)  # the telling ones first
         if part.backend != "opencl" or {outcome[test.name] for test in tests} not in ({FAILED}, {FAILED, PASSED}):
-            return ""
+            return
         rows = rows_of(self.judge.lab, part)
         judge = self.judge
-        with judge.handed_in(exercise, part, files, slot) as kernels:
+        with judge.handed_in(exercise, part, content, slot) as kernels:
             program = judge.sandbox.installed(judge.worker_program(part))
             runs = [Run(judge, exercise, part, test, program, kernels, slot, left=judge.exercise_seconds) for test in tests]
-            own = self.looked_at(runs, None)
+            own = self.looked_at(runs, "")
             if not own or any(all(one.passed for one in own[name]) != (outcome[name] == PASSED) for name in own):
-                return ""  # it is another one each time
+                return  # it is another one each time
             for some in (runs[:1], runs[1:]):  # most mistakes differ in the first test
                 rows = [row for row in rows if self.agrees(row, some, own)]
-        return sentence(rows)
+        next(one for one in results if one.test == tests[0].name).behaves = sentence(rows)
 
     def agrees(self, row: dict[str, Any], runs: list[Run], own: dict[str, list[Answer]]) -> bool:
         """Whether a mistake answers these tests as a submission does."""
@@ -84,33 +76,29 @@ class Mistakes:
         with self.running:
             new = [run for run in runs if names[run.test.name] not in self.known]
             if new:
-                found = self.looked_at(new, self.planted(row, new[0].part)) or {}
+                text = marks.planted(self.judge.lab.rung(new[0].part.file), row, row["file"])
+                found = self.looked_at(new, text) or {}
                 self.known.update({names[run.test.name]: found.get(run.test.name) for run in new})
         return all(agree(own[test], self.known[name]) for test, name in names.items())
 
-    def planted(self, row: dict[str, Any], part: Part) -> dict[str, bytes]:
-        """The files of the rung with a mistake."""
-        texts = {file: self.judge.lab.rung(file) for file in part.files}
-        texts[row["file"]] = marks.planted(texts[row["file"]], row, row["file"])
-        return {Path(file).name: text.encode() for file, text in texts.items()}
-
-    def looked_at(self, runs: list[Run], files: dict[str, bytes] | None) -> dict[str, list[Answer]] | None:
+    def looked_at(self, runs: list[Run], text: str) -> dict[str, list[Answer]] | None:
         """What is wrong with the answers to the cases of these tests, by test; None when not all are answered.
 
-        @param files in place of those of the rung; None: those that were handed in, which run as their student's user
+        @param text in place of that of the rung; "": what was handed in, which runs as its student's user
         """
         cases = [(run, case) for run in runs for case in run.cases()]
         run, asked = runs[0], [case for _, case in cases]
         with self.judge.turns.beside_others():
-            if files is not None:
-                answers, _, _ = run.of_rung(asked, run.program, files=files)
+            if text:
+                answers, _, _ = run.of_rung(asked, run.program, text)
             else:
                 with run.started(run.program, run.kernels) as worker:
                     answers, _ = run.asked(worker, asked)
             if len(answers) < len(cases):
                 return None
-            right = self.answers_of_rung(runs)
-            if not right:
+            right: list[bytes] = sum((self.judge.once(("right", one.exercise.name, one.test.name),
+                                                      lambda: one.of_rung(one.cases(), one.program)[0]) for one in runs), [])
+            if len(right) < len(cases):  # the rung does not answer all in time
                 return None
             verdicts = run.checked(asked, answers)
         found: dict[str, list[Answer]] = {one.test.name: [] for one in runs}
@@ -118,24 +106,11 @@ class Mistakes:
             found[one.test.name].append(answer_of(case, answer, expected, verdict["status"] == PASSED))
         return found
 
-    def answers_of_rung(self, runs: list[Run]) -> list[bytes]:
-        """The right answers to the cases of these tests; none when the rung does not answer all in time."""
-        names = [(run.exercise.name, run.test.name) for run in runs]
-        if not all(name in self.right for name in names):
-            cases = [(name, case) for name, run in zip(names, runs) for case in run.cases()]
-            answers, _, _ = runs[0].of_rung([case for _, case in cases], runs[0].program)
-            if len(answers) < len(cases):
-                return []
-            for name in names:
-                self.right[name] = [answer for (of, _), answer in zip(cases, answers) if of == name]
-        return [answer for name in names for answer in self.right[name]]
-
 
 def rows_of(lab: Lab, part: Part) -> list[dict[str, Any]]:
     """The known mistakes that a submission is compared with: not those whose rung somebody has changed since."""
-    texts = {file: lab.rung(file) for file in part.files}
-    return [row for row in lab.mistakes() if row["file"] in texts and row.get("finder", "values") in FINDERS and
-            marks.fits(texts[row["file"]], row)]
+    return [row for row in lab.mistakes() if row["file"] == part.file and row.get("finder", "values") in FINDERS and
+            marks.fits(lab.rung(part.file), row)]
 
 
 def sentence(rows: list[dict[str, Any]]) -> str:

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import threading
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,14 +127,14 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     Both programs have the same name, in folders whose names reveal nothing: a program should not know which of the two it is.
 
-    @param files the folder with the student's files
+    @param files the folder with the student's file
     """
-    with ExitStack() as failed:
-        scratch = sandbox.folder(f"slot{slot}-build", slot)
-        failed.callback(remove, scratch)
-        programs = built(lab, folder, part, files, sandbox, slot, scratch)
-        failed.pop_all()
-        return programs
+    scratch = sandbox.folder(f"slot{slot}-build", slot)
+    try:
+        return built(lab, folder, part, files, sandbox, slot, scratch)
+    except BaseException:
+        remove(scratch)
+        raise
 
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
@@ -145,11 +144,9 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         if (tree / "labs" / lab.folder / place).is_dir():
             shutil.copytree(tree / "labs" / lab.folder / place, sources / place)
     for _, other in lab.parts():  # a header that is another exercise: as the lab has it
-        for name in other.files:
-            if name.startswith("cuda/") and Path(name).suffix != ".cu":
-                (sources / name).write_text(lab.rung(name), encoding="utf-8")
-    for name in part.files:
-        shutil.copy(files / Path(name).name, sources / name)
+        if other.file.startswith("cuda/") and Path(other.file).suffix != ".cu":
+            (sources / other.file).write_text(lab.rung(other.file), encoding="utf-8")
+    shutil.copy(files / Path(part.file).name, sources / part.file)
     name = source_of(lab, part)
     target = scratch / f"{name}.o"
     command = compile_command(folder, lab.path / "cuda" / name)

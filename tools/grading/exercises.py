@@ -35,24 +35,20 @@ class Test:
 
     def problems(self) -> list[dict[str, Any]]:
         """The cases one by one: a list as the value of a field stands for a case per element."""
-        found = []
-        for case in self.cases:
-            names = list(case)
-            values = [case[name] if isinstance(case[name], list) else [case[name]] for name in names]
-            found += [dict(zip(names, chosen)) for chosen in itertools.product(*values)]
-        return found
+        return [dict(zip(case, chosen)) for case in self.cases
+                for chosen in itertools.product(*(one if isinstance(one, list) else [one] for one in case.values()))]
 
 
 @dataclass(frozen=True)
 class Part:
-    """An exercise in one back end: the rung whose place the student's files take."""
+    """An exercise in one back end: the rung whose place the student's file takes."""
 
     backend: str
     rung: str
-    files: list[str]  # those with an EXERCISE mark, relative to the lab
+    file: str  # with the EXERCISE mark, relative to the lab
     mistake: str = ""  # of a repair exercise: the row of tests/mistakes/NN_name.toml
     pocl_threads: int | None = None  # with which PoCL runs the rung; None: PoCL chooses
-    also: dict[str, str] = field(default_factory=dict)  # a further rung in these files, by the `type` that a case names it
+    also: dict[str, str] = field(default_factory=dict)  # a further rung in this file, by the `type` that a case names it
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ class Lab:
         """The text of the same file as students receive it."""
         if self.handed_out:
             return (self.path / "exercises" / file).read_text(encoding="utf-8")
-        exercise, part = next(pair for pair in self.parts() if file in pair[1].files)
+        exercise, part = next(pair for pair in self.parts() if file == pair[1].file)
         text = self.rung(file)
         for row in self.mistakes() if part.mistake else []:
             if row["id"] == part.mistake:
@@ -176,9 +172,9 @@ def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str
     threads = entry.get("pocl_threads")
     if threads is not None and (type(threads) is not int or threads < 1):
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
-    files = [file for file, regions in marked.items() if backend_of(file) == backend and
-             any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
-    return Part(backend, entry.pop("rung"), files, **entry)
+    file = next((file for file, regions in marked.items() if backend_of(file) == backend and
+                 any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)), "")
+    return Part(backend, entry.pop("rung"), file, **entry)
 
 
 def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Exercise:
@@ -217,9 +213,9 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
                 need(False, f"'{test.name}' of '{name}': {error}")
         need(exercise.tests[0].visible, f"the first test of '{name}' is hidden: what a kernel says when it is built is shown there")
         for part in exercise.parts.values():
-            need(part.files, f"no file in {part.backend}/ has the mark '// EXERCISE {name}'")
+            need(part.file, f"no file in {part.backend}/ has the mark '// EXERCISE {name}'")
             # A repair exercise, and no other one, has a mistake, which changes lines that students may change.
-            rows = [] if lab.handed_out else [row for row in lab.mistakes() if row["id"] == part.mistake and row["file"] in part.files]
+            rows = [] if lab.handed_out else [row for row in lab.mistakes() if row["id"] == part.mistake and row["file"] == part.file]
             need(lab.handed_out or len(rows) == (exercise.kind == "repair"), f"'{name}' in {part.backend}: {len(rows)} mistakes of "
                  f"tests/mistakes/{lab.folder}.toml are named '{part.mistake}'")
             for row in rows:
@@ -234,8 +230,8 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
         need(not unknown, f"{file} has a mark of '{unknown and unknown[0]}', which is no exercise")
         need(len(own) < 2, f"{file} belongs to two exercises")
         for name in own:
-            need(any(file in part.files for part in lab.exercises[names.index(name)].parts.values()),
-                 f"{file} has a mark of '{name}', which has no such back end")
+            need(any(file == part.file for part in lab.exercises[names.index(name)].parts.values()),
+                 f"{file} has a mark of '{name}', which has no such back end, or another file")
 
 
 def without_blanks(text: str) -> str:

@@ -34,7 +34,6 @@ from .sandbox import best, locked
 from .submission import ANSWERS, OFFER, Submission, answers_of, name_of, printable, read_one, text_of
 
 
-csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # in a question: it leads nowhere from the results
 INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # Letters of Cyrillic and Greek that look like some of Latin.
@@ -59,15 +58,15 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         tried = []
         races = {test.name for test in exercise.tests if test.check == "races"}
         for part in exercise.parts.values():
-            files = {name: submission.files[name] for name in part.files if name in submission.files}
-            results = judge.judge(exercise, part, files, slot, known)
-            tried.append((part, files, results))
-            if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
-                notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
-        part, files, results = max(tried, key=lambda one: worth(one[2]))
-        if len(files) == len(part.files):
-            mistakes.describe(exercise, part, files, results, slot)
-            if why := judge.why_look(part, files, results):
+            content = submission.files.get(part.file)
+            results = judge.judge(exercise, part, content, slot, known)
+            tried.append((part, content, results))
+            if judge.why_not(part) and results[0].outcome == NOT_GRADED:
+                notes.append(f"{exercise.name}: {part.file} was not graded here: {results[0].message}")
+        part, content, results = max(tried, key=lambda one: worth(one[2]))
+        if content is not None:
+            mistakes.describe(exercise, part, content, results, slot)
+            if why := judge.why_look(part, content, results):
                 look.append(f"{exercise.name}: {why}")
             judged = [one for one in results if one.outcome != NOT_GRADED]
             race = next((one.public for one in judged if one.test in races), "")
@@ -170,10 +169,6 @@ def named(paths: list[str]) -> dict[str, list[Path]]:
         if (other := looks.setdefault(unicodedata.normalize("NFKC", name).translate(LIKE_LATIN), name)) != name:
             raise Fault(f"'{printable(other)}' and '{printable(name)}' look alike, and are two names: rename one")
     return found
-
-
-def digest_of(submission: Submission) -> str:
-    return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
 
 
 def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, str]]:
@@ -343,8 +338,7 @@ def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> Non
     stubs = target.with_name(target.name + "-base")
     stubs.mkdir(exist_ok=True)
     for _, part in lab.parts():
-        for name in part.files:
-            (stubs / name.replace("/", "_")).write_text(lab.stub(name), encoding="utf-8")
+        (stubs / part.file.replace("/", "_")).write_text(lab.stub(part.file), encoding="utf-8")
 
 
 class Stopped(Exception):
@@ -420,7 +414,7 @@ class Grading:
         slot = self.slots.get()
         try:
             submission = read_one(self.lab, paths)
-            digest = digest_of(submission)
+            digest = hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
             before = self.earlier(name)
             known: dict[str, Result] = {}
             if before and before.get("digest") == digest and not before.get("again"):
@@ -554,10 +548,6 @@ def refuse_several_in_one(lab: Lab, path: Path) -> None:
         raise Fault(f"{printable(str(path))} holds several submissions: name {printable(str(path))}/* ({several[0]})")
 
 
-def fingerprint_of(lab: Lab, judge: Judge) -> str:
-    return hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
-
-
 def main(root: Path, words: list[str]) -> int:
     parser = Parser(
         prog="./lab grade", description="Marks submissions, folders or zip files, of one lab. A run that was interrupted "
@@ -618,7 +608,7 @@ def main(root: Path, words: list[str]) -> int:
             raise Fault(f"submissions could read {printable(what)}: install bubblewrap, or chmod 700 {printable(str(closed))}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
         judge.min_tries = 3 if options.board else 1
-        tests = fingerprint_of(lab, judge)
+        tests = hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
         if options.roster:
             report.write(out / "roster.csv", roster_text)

@@ -75,7 +75,7 @@ def withheld_source(lab: Lab, path: Path) -> str:
 
 def withheld_files(lab: Lab) -> dict[str, str]:
     """The files that give an answer away, relative to the lab, and their replacements."""
-    own = {file for _, part in lab.parts() for file in part.files}
+    own = {part.file for _, part in lab.parts()}
     withheld = {file for file, regions in lab.marked().items() if any(one.kind == "ANSWER" and not one.instead for one in regions)}
     users = users_of(lab)
     while True:  # whoever includes one of these files, and what only such files include
@@ -109,8 +109,7 @@ def leave_out_answers(labs: list[Lab], target: Path) -> dict[str, tuple[set[str]
     Returns for each of these files the exercises whose answers it told, and its text."""
     left_out: dict[str, tuple[set[str], str]] = {}
     names = {exercise.name for lab in labs for exercise in lab.exercises}
-    own = {target / "labs" / lab.folder / place / file for lab in labs for _, part in lab.parts() for file in part.files
-           for place in ("", "exercises")}
+    own = {target / "labs" / lab.folder / place / part.file for lab in labs for _, part in lab.parts() for place in ("", "exercises")}
     for path in sorted(target.rglob("*")):
         if path.suffix in SUFFIXES and path not in own:
             text = path.read_text(encoding="utf-8")
@@ -160,7 +159,7 @@ def exercise_list(lab: Lab) -> str:
     """The exercises for the student's README."""
     lines = []
     for number, exercise in enumerate(lab.exercises, 1):
-        files = " or ".join(f"`labs/{lab.folder}/{file}`" for part in exercise.parts.values() for file in part.files)
+        files = " or ".join(f"`labs/{lab.folder}/{part.file}`" for part in exercise.parts.values())
         lines += [f"### {number}. {exercise.title} (`{exercise.name}`)", "", exercise.task, "",
                   f"{exercise.points:g} points; {'find and repair the mistake in' if exercise.kind == 'repair' else 'write'}"
                   f" {files}. One back end is enough; with several, the best counts.", ""]
@@ -292,10 +291,9 @@ def write_lab(lab: Lab, target: Path) -> None:
         shutil.copy(lab.path / "exercises" / name, stubs / name)
     (stubs / "exercises.toml").write_text(visible_exercises(lab), encoding="utf-8")
     for _, part in lab.parts():
-        for file in part.files:
-            (stubs / file).parent.mkdir(exist_ok=True)
-            (stubs / file).write_text(lab.stub(file), encoding="utf-8")
-            (folder / file).write_text(lab.stub(file), encoding="utf-8")
+        (stubs / part.file).parent.mkdir(exist_ok=True)
+        for place in (stubs, folder):
+            (place / part.file).write_text(lab.stub(part.file), encoding="utf-8")
     (folder / "answers.md").write_text(answers(lab), encoding="utf-8")
     for page in (folder / "README.md", folder / "PATH.md", folder / "MEASURED.md"):
         if page.is_file():  # with the figures that it shows, and the list of words
@@ -313,15 +311,10 @@ def copy_recorded(lab: Lab, target: Path) -> None:
                 shutil.copy(path, copy)
 
 
-def links_of(page: Path) -> list[str]:
-    """The files that a page refers to, relative to its folder."""
-    return re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-
-
 def copy_linked(root: Path, target: Path, page: Path, pages: bool) -> None:
     """Copies what a page of a hand-out shows from docs/: pictures and, if wanted, pages with their pictures."""
     docs = Path(os.path.realpath(target)) / "docs"
-    for link in links_of(page):
+    for link in re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8")):
         copy = Path(os.path.realpath(page.parent / link))
         source = root / "docs" / copy.relative_to(docs) if copy.is_relative_to(docs) else None
         if source is None or not source.is_file() or copy.exists() or (copy.suffix == ".md" and not pages):

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,18 +37,14 @@ from .worker import Ended, TimedOut, Worker
 
 PASSED, FAILED, UNSOLVED, BUILD_ERROR = "passed", "failed", "unsolved", "build error"
 CRASHED, TIMED_OUT, NOT_GRADED = "crashed", "timed out", "not graded"
-OUTCOMES = (PASSED, FAILED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, NOT_GRADED)
 
 FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
 # A submission is timed in new processes, TRIES times at most, while the result lies near the limit: some processes are slower
 # than others as a whole (with one OpenCL kernel 28 to 33 or 39 to 49 ms). Each has ROUNDS rounds after one that does not count.
 TRIES, ROUNDS = 10, 4
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
-CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
-EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
-JUDGE_SECONDS = 600.0  # for the judge's own program, which makes inputs and compares
 MAX_SHOWN = 8 << 10  # bytes that a program has printed
 MAX_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
@@ -60,7 +56,6 @@ OF_EMULATOR = Limits(cpu_seconds=60)
 MOST_INSTRUCTIONS = 5_000_000  # of a warp: an endless loop
 PATIENCE = 20  # times the seconds of a device
 ENDLESS_IN_CUDA = "cudaErrorLaunchTimeout"  # what the emulator and a GPU with a display say of it
-FOUND = 3  # the emulator's exit code when it found something
 
 # A submission whose kernels do nothing must get this share of its numbers wrong. The others may be right by chance.
 SMALL_PART = 0.1
@@ -163,22 +158,19 @@ def plugin_of(root: Path, build: Path) -> subprocess.CompletedProcess[str]:
 class Judge:
     """Judges the exercises of a lab with the programs of a build."""
 
+    case_seconds, test_seconds = 15.0, 60.0
+    exercise_seconds = 180.0  # of a submission's own programs, in all tests of an exercise together
+    judge_seconds = 600.0  # for the judge's own program, which makes inputs and compares
+    min_tries = 1  # of a test of speed
+
     def __init__(self, lab: Lab, build: Path, sandbox: Sandbox, secret: bytes) -> None:
         self.lab = lab
         self.build = build
         self.sandbox = sandbox
         self.secret = secret
         self.turns = Turns()
-        self.case_seconds = CASE_SECONDS
-        self.test_seconds = TEST_SECONDS
-        self.exercise_seconds = EXERCISE_SECONDS
-        self.judge_seconds = JUDGE_SECONDS
-        self.min_tries = 1  # of a test of speed
-        self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
-        self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
-        self.bounds: dict[tuple[str, str], list[dict[str, str]]] = {}  # that follow from the counts of the rung, by rung and test
-        self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
+        self.tried: dict[tuple[str, ...], Any] = {}  # see once()
         self.explain = lab.root / "tools/explain"
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
@@ -213,6 +205,13 @@ class Judge:
     def on_pocl(self) -> bool:
         """Whether OpenCL runs on PoCL here."""
         return "Portable Computing Language" in self.devices["opencl"].get("platforms", [])[:1]
+
+    def once(self, name: tuple[str, ...], trial: Callable[[], Any]) -> Any:
+        """What was found out about a rung, tried when it is first asked for. @param name of the question"""
+        with self.trying:
+            if name not in self.tried:
+                self.tried[name] = trial()
+            return self.tried[name]
 
     def program_of(self, tool: list[str]) -> str | None:
         return shutil.which(tool[0], path=":".join([TOOLS, *(str(folder / "bin") for folder in self.own_tools)]))
@@ -281,10 +280,10 @@ class Judge:
             cuda.rung_without_kernels(self.build, self.lab, part, program)
         return program
 
-    def key(self, part: Part, test: Test, files: dict[str, bytes]) -> str:
+    def key(self, part: Part, test: Test, content: bytes | None) -> str:
         """A digest that changes with everything that a result depends on."""
         digest = hashlib.sha256(self.fingerprint.encode())
-        digest.update(repr((part, test, sorted(files.items()), self.secret, self.why_not(part))).encode())
+        digest.update(repr((part, test, content, self.secret, self.why_not(part))).encode())
         digest.update(repr(part.backend == "cuda" and self.emulated).encode())
         if test.check == "speed":
             digest.update(repr((self.timed_on(part.backend), self.min_tries)).encode())
@@ -296,54 +295,52 @@ class Judge:
             return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
         return str(int.from_bytes(hmac.digest(self.secret, text.encode(), "sha256")[:7], "big"))
 
-    def judge(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int,
+    def judge(self, exercise: Exercise, part: Part, content: bytes | None, slot: int,
               known: dict[str, Result] | None = None, built: Path | None = None) -> list[Result]:
         """All tests of an exercise in one back end.
 
-        @param files what was handed in, by the names in part.files
+        @param content of the file that was handed in; None: there is none
         @param known results of an earlier run, by key; those that still hold are taken over. What could not be graded
                is tried again
-        @param built the program that runs these files, where it has been built from them already
+        @param built the program that runs this file, where it has been built from it already
         """
         def all_of(outcome: str, message: str = "") -> list[Result]:
             return [Result(t.name, outcome, 0, t.points, message, message if outcome == NOT_GRADED else "",
-                           key=self.key(part, t, files)) for t in tests]
+                           key=self.key(part, t, content)) for t in tests]
 
         tests = exercise.tests
-        missing = [name for name in part.files if name not in files]
-        texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
-        if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
-            return all_of(UNSOLVED, f"{' '.join(missing)} was not handed in" if missing else "")
-        for name, text in texts.items():
-            if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
-                return all_of(BUILD_ERROR, f"{name}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: "
-                                           "it is no text file")
+        if content is None:
+            return all_of(UNSOLVED, f"{part.file} was not handed in")
+        text = content.decode("utf-8", errors="replace")
+        if is_unsolved(self.lab.stub(part.file), text):
+            return all_of(UNSOLVED)
+        if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
+            return all_of(BUILD_ERROR, f"{part.file}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: it is no text file")
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
         results: list[Result] = []
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds * (PATIENCE if part.backend == "cuda" and self.emulator else 1)
-        with self.handed_in(exercise, part, files, slot) as kernels, ExitStack() as compiled:
+        with self.handed_in(exercise, part, content, slot) as kernels, ExitStack() as compiled:
             program, without_kernels, reaches = self.sandbox.installed(built or self.worker_program(part)), None, ""
             if part.backend == "cuda" and not built:
                 try:
                     with self.turns.beside_others():  # a compiler must not disturb a measurement
                         programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
                 except cuda.DoesNotCompile as error:
-                    return all_of(BUILD_ERROR, self.redacted(str(error), texts))
+                    return all_of(BUILD_ERROR, self.redacted(str(error), text))
                 compiled.callback(remove, programs.scratch)
                 program, without_kernels, reaches = programs.whole, programs.without_kernels, programs.reaches
             for test in tests:
-                key = self.key(part, test, files)
+                key = self.key(part, test, content)
                 if known and key in known and known[key].outcome != NOT_GRADED:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left)
-                run.reaches = reaches
-                run.miscompiled = any(one.public == COMPILER for one in results)
-                run.left_out = any(UNWRITTEN[1].decode() in one.message for one in results)
+                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left, reaches,
+                          miscompiled=any(one.public == COMPILER for one in results),
+                          left_out=any(UNWRITTEN[1].decode() in one.message for one in results))
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 elif left <= 0:
@@ -356,22 +353,22 @@ class Judge:
                     left = run.left
                     if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
-                    result.message = self.redacted(result.message, texts)
+                    result.message = self.redacted(result.message, text)
                 result.key, result.seconds = key, round(time.perf_counter() - begin, 2)
                 results.append(result)
         return results
 
     @contextmanager
-    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[Path]:
-        """A folder with the files that were handed in."""
+    def handed_in(self, exercise: Exercise, part: Part, content: bytes, slot: int) -> Iterator[Path]:
+        """A folder with the file that was handed in."""
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
-        self.sandbox.fill(kernels, {Path(name).name: files[name].removeprefix(codecs.BOM_UTF8) for name in part.files}, slot)
+        self.sandbox.fill(kernels, Path(part.file).name, content.removeprefix(codecs.BOM_UTF8), slot)
         try:
             yield kernels
         finally:
             remove(kernels)
 
-    def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
+    def why_look(self, part: Part, content: bytes, results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
         "": nothing is strange."""
         if not any(one.score for one in results):
@@ -379,9 +376,7 @@ class Judge:
         for one in results:
             if 0 < one.ratio < SUSPICIOUS:
                 return f"{one.ratio:g} times the {'work' if part.backend == 'cuda' and self.emulated else 'time'} of the rung"
-        texts = ["".join(map(bare_code, of)) for of in ((files[name].decode(errors="replace") for name in part.files),
-                                                        map(self.lab.rung, part.files))]
-        own, rung = (bool(re.search(BARRIER, text)) for text in texts)
+        own, rung = (bool(re.search(BARRIER, bare_code(text))) for text in (content.decode(errors="replace"), self.lab.rung(part.file)))
         return "no barrier, where the rung has one: is it another algorithm?" if rung and not own else ""
 
     @cached_property
@@ -393,48 +388,40 @@ class Judge:
                  if one.kind == "EXERCISE" for line in one.lines}
         return {line for line in lines if len(line) >= SHORTEST_ANSWER}
 
-    def redacted(self, message: str, own: dict[str, str]) -> str:
+    def redacted(self, message: str, own: str) -> str:
         """A message without the lines of solutions, unless the student wrote them: workers and compilers could show them."""
-        written = bare("".join(own.values()))
+        written = bare(own)
         return "\n".join("(a line that is not shown)" if any(one in bare(line) and one not in written for one in self.answers)
                          else line for line in message.split("\n"))
 
 
+@dataclass
 class Run:
     """One test of one exercise of one submission."""
 
-    def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
-        self.judge = judge
-        self.exercise = exercise
-        self.part = part
-        self.test = test
-        self.program = program
-        self.kernels = kernels
-        self.slot = slot
-        self.without_kernels = without_kernels  # only of a CUDA submission
-        self.emulated = part.backend == "cuda" and judge.emulated
+    judge: Judge
+    exercise: Exercise
+    part: Part
+    test: Test
+    program: Path
+    kernels: Path
+    slot: int
+    without_kernels: Path | None = None  # only of a CUDA submission
+    left: float = Judge.exercise_seconds  # that the programs of the submission may still run
+    reaches: str = ""  # what the host code uses that could disturb the emulator
+    miscompiled: bool = False  # in an earlier test PoCL's compiler was at fault
+    left_out: bool = False  # in an earlier test something was not written
+
+    def __post_init__(self) -> None:
+        self.emulated = self.part.backend == "cuda" and self.judge.emulated
         self.patience = PATIENCE if self.emulated else 1
-        self.seconds = judge.case_seconds * self.patience
-        self.left = left  # seconds that the programs of the submission may still run
+        self.seconds = self.judge.case_seconds * self.patience
         self.printed = b""  # by the first of its programs that printed
-        self.reaches = ""  # what the host code uses that could disturb the emulator
-        self.miscompiled = self.left_out = False  # in an earlier test PoCL's compiler was at fault; something was not written
         self.by_others: list[tuple[float, float]] = []  # of runs that were timed: see clock.Load
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
         return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public,
                       printed=printed)
-
-    @contextmanager
-    def charged(self, worker: Worker) -> Iterator[None]:
-        """Counts the time that a program of the submission takes. That of a rung is not the submission's."""
-        before = worker.spent
-        try:
-            yield
-        finally:
-            if worker.slot == self.slot:
-                self.left -= worker.spent - before
 
     def result(self) -> Result:
         if self.reaches and (self.emulated or self.test.check in ("races", "cost")):
@@ -452,8 +439,8 @@ class Run:
                 more: tuple[Path, ...] = ()) -> Iterator[Worker]:
         """A worker with a new empty folder: it finds nothing of an earlier worker. In the end it is killed.
 
-        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and in a test of races ends with FOUND if
-               that finds something. A test of cost runs without, as in OpenCL: a race costs the points of races only
+        @param tool words before its command; EMULATOR: none, but it runs in the emulator, and in a test of races ends with another
+               exit code than 0 if that finds something. A test of cost runs without, as in OpenCL: a race costs the points of races only
         @param kept a folder in which its files stay
         @param more files that it may read
         """
@@ -494,7 +481,9 @@ class Run:
         finally:
             if worker:
                 worker.end()
-                self.printed = self.printed or (worker.printed if slot == self.slot else b"")
+                if slot == self.slot:  # what a rung takes and prints is not the submission's
+                    self.left -= worker.spent
+                    self.printed = self.printed or worker.printed
             remove(folder)
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
@@ -548,10 +537,8 @@ class Run:
         end = worker.spent + most
         try:
             for message in messages:
-                left = min(self.seconds, self.left) if worker.slot == self.slot else most
-                left = min(left, end - worker.spent)
-                with self.charged(worker):
-                    answers.append(worker.ask(message, left))
+                left = min(self.seconds, self.left - worker.spent) if worker.slot == self.slot else most
+                answers.append(worker.ask(message, min(left, end - worker.spent)))
         except TimedOut:
             return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: {ENDLESS}", public=ENDLESS)
         except Ended:
@@ -581,12 +568,11 @@ class Run:
         return None
 
     @contextmanager
-    def rung_started(self, program: Path | None = None, files: dict[str, bytes] | None = None, **how: Any) -> Iterator[Worker]:
-        """A worker of the rung. @param program in place of the rung's worker. @param files in place of those of the rung"""
+    def rung_started(self, program: Path | None = None, text: str = "", **how: Any) -> Iterator[Worker]:
+        """A worker of the rung. @param program in place of the rung's worker. @param text in place of that of the rung"""
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
-        files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
-        self.judge.sandbox.fill(folder, files, own)
+        self.judge.sandbox.fill(folder, Path(self.part.file).name, (text or self.judge.lab.rung(self.part.file)).encode(), own)
         try:
             program = program or self.judge.sandbox.installed(self.judge.worker_program(self.part))
             with self.started(program, folder, slot=own, **how) as worker:
@@ -594,24 +580,22 @@ class Run:
         finally:
             remove(folder)
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, files: dict[str, bytes] | None = None,
-                **how: Any) -> tuple[list[bytes], list[int | None], str]:
+    def worker_of(self, rung: bool, **how: Any) -> AbstractContextManager[Worker]:
+        """A worker of the rung, or of the submission."""
+        return self.rung_started(**how) if rung else self.started(self.program, self.kernels, **how)
+
+    def of_rung(self, cases: list[dict[str, Any]], program: Path | None = None, text: str = "",
+                counted: bool = False) -> tuple[list[bytes], list[int | None], str]:
         """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
-        with self.rung_started(program, files, **how) as worker:
+        with self.rung_started(program, text, counted=counted) as worker:
             answers, _ = self.asked(worker, cases)
-            if "tool" in how:
-                worker.finish(self.seconds)
         return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
 
     def rung_finds_no_device(self) -> bool:
         """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
-        known = self.judge.no_device
-        with self.judge.trying:
-            if self.part.backend not in known:
-                cases = self.cases()[:1]
-                answers, _, _ = self.of_rung(cases)
-                known[self.part.backend] = any(one["status"] == "no device" for one in self.checked(cases, answers))
-            return known[self.part.backend]
+        cases = self.cases()[:1]
+        return bool(self.judge.once(("no device", self.part.backend), lambda: any(
+            one["status"] == "no device" for one in self.checked(cases, self.of_rung(cases)[0]))))
 
     def values(self) -> Result:
         cases = self.cases()
@@ -655,23 +639,20 @@ class Run:
 
     def seconds_of_rung(self, tool: list[str], case: dict[str, Any]) -> float:
         """How long the rung takes for a case under a tool, BESIDES at most; in a hand-out, which has none, about as long as usual."""
-        def tried() -> str:
+        def trial() -> float:
             with self.rung_started(tool=[*tool, "/dev/null"], environment=NO_GUARDS) as worker:
                 try:
                     for message in self.made([case], "cases"):
                         worker.ask(message, BESIDES)
                 except (TimedOut, Ended):
-                    return str(BESIDES)
-            return str(worker.spent)
-        return float(self.once(f"seconds {case}", tried) or BESIDES / 6)
+                    return BESIDES
+            return worker.spent
+        return float(self.once(f"seconds {case}", trial, BESIDES / 6))
 
     def trial(self) -> Trial:
         """What the rung does in this test; tried once."""
-        name = (self.exercise.name, self.test.name)
-        with self.judge.trying:
-            if name not in self.judge.trials:
-                self.judge.trials[name] = self.tried()
-            return self.judge.trials[name]
+        found: Trial = self.judge.once(("trial", self.exercise.name, self.test.name), self.tried)
+        return found
 
     def tried(self) -> Trial:
         cases = self.cases()
@@ -752,45 +733,35 @@ class Run:
                 small[1] += compared
         return self.outcome(FAILED, MOSTLY_ELSEWHERE) if small[0] > SMALL_PART * small[1] else None
 
-    def under(self, tool: list[str], cases: list[dict[str, Any]], rung: bool = False, plugin: Path | None = None,
-              files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
+    def under(self, tool: list[str], cases: list[dict[str, Any]], rung: bool = False,
+              plugin: Path | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
         """Runs the submission under a tool. Returns its answers, a result if it did not answer all or did not end, the tool's log,
-        and the counts that a plugin wrote beside it. @param rung runs the rung instead. @param files in place of the rung's"""
-        if tool == EMULATOR:
-            return self.in_emulator(cases, rung, files)
+        and the counts that a plugin wrote beside it. @param rung runs the rung instead"""
         slot = self.slot + OF_RUNGS * rung
         folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
         log, counts = folder / "tool.log", folder / "launches"
         counting = {"OCLGRIND_PLUGINS": str(plugin), "GPULAB_EXPLAIN_FILE": str(counts)} if plugin else {}
-        how: dict[str, Any] = {"tool": [*tool, str(log)], "environment": {**NO_GUARDS, **counting}, "kept": folder,
-                               "more": (plugin,) if plugin else ()}
-        trouble = None
+        how: dict[str, Any] = {"tool": [*tool, str(log)], "kept": folder, "more": (plugin,) if plugin else ()}
+        if tool == EMULATOR:
+            how = {"tool": EMULATOR, "counted": True}
         try:
-            if rung:
-                answers, _, _ = self.of_rung(cases, files=files, **how)
-            else:
-                with self.started(self.program, self.kernels, **how) as worker:
-                    answers, trouble = self.asked(worker, cases)
-                    with self.charged(worker):
-                        if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
-                            trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
-            return answers, trouble, read_log(log), read_log(counts)
+            with self.worker_of(rung, environment={**NO_GUARDS, **counting}, **how) as worker:
+                answers, trouble = self.asked(worker, cases)
+                if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                    trouble = self.outcome(TIMED_OUT, f"it did not end under {Path(tool[0]).name}")
+                code = worker.process.poll()
+            if tool != EMULATOR:
+                return answers, trouble, read_log(log), read_log(counts)
+            # It says on stderr what it finds, and with the exit code that it found something.
+            said = worker.printed.decode("utf-8", errors="replace").strip()
+            return answers, trouble, "" if code == 0 else said or f"it {worker.how}", self.counts_of(worker)
         finally:
             remove(folder)
 
-    def in_emulator(self, cases: list[dict[str, Any]], rung: bool = False,
-                    files: dict[str, bytes] | None = None) -> tuple[list[bytes], Result | None, str | None, str | None]:
-        """The same in the emulator, which says on stderr what it finds, and with the exit code that it found something."""
-        how: dict[str, Any] = {"tool": EMULATOR, "environment": NO_GUARDS, "counted": True}
-        with self.rung_started(files=files, **how) if rung else self.started(self.program, self.kernels, **how) as worker:
-            answers, trouble = self.asked(worker, cases)
-            with self.charged(worker):
-                if not trouble and not worker.finish(self.seconds):
-                    trouble = self.outcome(TIMED_OUT, "it did not end in the emulator")
-            code = worker.process.poll()
-        said = worker.printed.decode("utf-8", errors="replace").strip()
-        counts = worker.counter.text() if isinstance(worker.counter, Counts) else None
-        return answers, trouble, "" if code == 0 else said or f"it {worker.how}", counts
+    @staticmethod
+    def counts_of(worker: Worker) -> str | None:
+        """What the emulator has counted."""
+        return worker.counter.text() if isinstance(worker.counter, Counts) else None
 
     def tool_of(self, opencl: list[str]) -> tuple[list[str] | None, str]:
         """The tool that sees every access, with its path, or why it does not work here. @param opencl the one for OpenCL"""
@@ -823,9 +794,9 @@ class Run:
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
 
     def texts(self) -> dict[str, str]:
-        """The files that were handed in, by their names."""
-        names = [Path(file).name for file in self.part.files]
-        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace") for name in names}
+        """The file that was handed in, by its name."""
+        name = Path(self.part.file).name
+        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace")}
 
     def take_time_of_tools(self) -> None:
         if self.seconds > AFTER_TIMEOUT:
@@ -840,10 +811,10 @@ class Run:
         if not tool or why:
             return self.outcome(NOT_GRADED, why or missing, public=why or missing)
         self.take_time_of_tools()
-        if why := self.once("cost", lambda: self.rung_costs_more(tool, plugin)):
+        why, of_rung = self.once("cost", lambda: self.rung_costs_more(tool, plugin), ("", []))
+        if why:
             return self.outcome(NOT_GRADED, f"the rung is beyond the bounds: {why}", public="the counts do not work here")
         excess, all_answers = None, list[bytes]()
-        of_rung = self.judge.bounds.get((self.part.rung, self.test.name), [])
         for number, case in enumerate(self.cases()):
             answers, trouble, findings, counts = self.under(tool, [case], plugin=plugin)
             all_answers += answers
@@ -856,7 +827,7 @@ class Run:
                 return self.outcome(FAILED, NO_KERNEL)
             try:
                 more = {name: most for name, most in (of_rung[number] if of_rung else {}).items() if name not in self.test.bounds}
-                excess = excess or self.too_much(case, counts or "", self.kernels / Path(self.part.files[0]).name, more)
+                excess = excess or self.too_much(case, counts or "", self.kernels / Path(self.part.file).name, more)
             except (ValueError, LookupError, TypeError):
                 return self.outcome(CRASHED, "there are no counts of its kernels")
         if excess:
@@ -869,44 +840,41 @@ class Run:
         found = cost.too_much(counts, self.test.bounds | (more or {}), case, kernel.name, text, self.part.backend == "cuda")
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
-    def once(self, what: str, tried: Callable[[], str]) -> str:
-        """What a tool says of the rung itself in this test, asked once; "" when nothing. In a hand-out the rung is the student's
-        file."""
-        name = (self.part.rung, self.test.name, what)
-        with self.judge.trying:
-            if HAS_ANSWERS and name not in self.judge.tools:
-                self.judge.tools[name] = tried()
-            return self.judge.tools.get(name, "")
+    def once(self, what: str, trial: Callable[[], Any], unknown: Any) -> Any:
+        """What a tool says of the rung itself in this test, asked once. @param unknown instead in a hand-out, where the rung is the
+        student's file"""
+        return self.judge.once((what, self.part.rung, self.test.name), trial) if HAS_ANSWERS else unknown
 
-    def rung_costs_more(self, tool: list[str], plugin: Path | None) -> str:
-        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise. Notes the bounds that
-        follow from its counts."""
-        bounds = self.judge.bounds[self.part.rung, self.test.name] = list[dict[str, str]]()
+    def rung_costs_more(self, tool: list[str], plugin: Path | None) -> tuple[str, list[dict[str, str]]]:
+        """Which bound the rung itself exceeds, "" when none, and the bounds that follow from its counts. Another version of oclgrind
+        may count otherwise."""
+        bounds = []
         for case in self.cases():
-            counts = self.under(tool, [case], rung=True, plugin=plugin)[3]
+            counts = self.under(tool, [case], rung=True, plugin=plugin)[3] or ""
             try:
-                found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
-                bounds.append(cost.bounds_of_rung(counts or ""))
+                found = self.too_much(case, counts, self.judge.lab.path / self.part.file)
+                bounds.append(cost.bounds_of_rung(counts))
             except (ValueError, LookupError, TypeError):
-                found = ("there are no counts", "")
+                return "there are no counts", []
             if found:
-                return found[0]
-        return ""
+                return found[0], []
+        return "", bounds
 
     def found_in_rung(self, tool: list[str]) -> str:
         """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
-        def tried() -> str:
+        def trial() -> str:
             found = self.under(tool, self.cases(), rung=True)[2]
             return "no log" if found is None else found[:500]
-        return self.once(" ".join(tool), tried)
+        return str(self.once(" ".join(tool), trial, ""))
 
-    def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]],
-              slot: int) -> tuple[list[bytes], list[float], Result | None]:
+    def timed(self, cases: list[dict[str, Any]], rung: bool) -> tuple[list[bytes], list[float], Result | None]:
         """The answers of a worker, how long each took, and a result if it did not answer all."""
-        with self.started(program, kernels, slot=slot) as worker:
+        with self.worker_of(rung) as worker:
             load = clock.Load()
             answers, trouble = self.asked(worker, cases)
             self.by_others.append(load.of_others(worker.processor_seconds()))
+        if rung:
+            self.must_answer(trouble)
         return answers, worker.times, trouble
 
     def unforeseen(self, cases: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
@@ -916,40 +884,40 @@ class Run:
         return [case | {"repeats": case["repeats"] - chance.randrange(case["repeats"] // 8 + 1), "changes": secrets.randbits(63) | 1}
                 if case.get("repeats", 1) > 1 else case for case in cases]
 
+    def must_answer(self, trouble: Result | None) -> None:
+        """Raises Fault where the rung did not answer all."""
+        if trouble:
+            raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+
+    def compared(self, ratio: float, words: str) -> Result:
+        """The result of a submission that takes so many times what the rung takes."""
+        share = share_for(ratio)
+        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result.ratio = round(ratio, 3)
+        return result
+
     def speed(self) -> Result:
         """Times the submission and the rung of the lab, one after the other: neither runs while the other is timed. Every
         run has new numbers. With --board they are timed at least three times."""
-        own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
-        sandbox = self.judge.sandbox
-        rung = sandbox.base / f"slot{own}-files"
-        sandbox.fill(rung, {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}, own)
-        installed = sandbox.installed(self.judge.worker_program(self.part))
-        times: list[list[float]] = [[], []]
+        times: dict[bool, list[float]] = {True: [], False: []}  # of the rung, and of the submission
         asked: list[dict[str, Any]] = []
         answers: list[bytes] = []
         problems = len(self.test.problems())
         first = 0
-        try:
-            for number in range(TRIES):
-                for one in (number % 2, 1 - number % 2):  # who is first changes
-                    cases = self.unforeseen(self.cases(1 + ROUNDS, first), number)
-                    first += len(cases)
-                    if one == 0:
-                        _, took, trouble = self.timed(installed, rung, cases, own)
-                        if trouble:
-                            raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
-                    else:
-                        found, took, trouble = self.timed(self.program, self.kernels, cases, self.slot)
-                        asked += cases
-                        answers += found
-                        if trouble:
-                            return self.untimed(asked, answers) or trouble
-                    times[one] += took[problems:]
-                ratio = ratio_of(times[1], times[0])
-                if (ratio <= FULL_UP_TO and number + 1 >= self.judge.min_tries) or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
-                    break
-        finally:
-            remove(rung)
+        for number in range(TRIES):
+            for rung in (number % 2 == 0, number % 2 == 1):  # who is first changes
+                cases = self.unforeseen(self.cases(1 + ROUNDS, first), number)
+                first += len(cases)
+                found, took, trouble = self.timed(cases, rung)
+                if not rung:
+                    asked += cases
+                    answers += found
+                    if trouble:
+                        return self.untimed(asked, answers) or trouble
+                times[rung] += took[problems:]
+            ratio = ratio_of(times[False], times[True])
+            if (ratio <= FULL_UP_TO and number + 1 >= self.judge.min_tries) or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
+                break
         trouble = self.untimed(asked, answers)
         if not trouble and self.without_kernels:
             some = problems * secrets.randbelow(len(asked) // problems)  # one round: it does not know which
@@ -963,14 +931,12 @@ class Run:
             trouble = trouble or self.computed_elsewhere(cases, answers[some:some + problems], kernels)
         if trouble:
             return trouble
-        share = share_for(ratio)
         taken, of = (sum(numbers) for numbers in zip(*self.by_others or [(0.0, 1.0)]))
-        if share < 1 and taken > OF_OTHERS * of:
+        if share_for(ratio) < 1 and taken > OF_OTHERS * of:
             why = f"{BUSY}: other programs took {100 * taken / of:.0f}% of its processors while the kernel was timed"
             return self.outcome(NOT_GRADED, why, public=why)
-        words = f"{ratio:.2f} times the time of the rung"
-        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
-        result.ratio, result.device = round(ratio, 3), self.judge.timed_on(self.part.backend)
+        result = self.compared(ratio, f"{ratio:.2f} times the time of the rung")
+        result.device = self.judge.timed_on(self.part.backend)
         return result
 
     def work(self) -> Result:
@@ -979,25 +945,19 @@ class Run:
         done: list[float] = []
         try:
             for rung in (True, False):
-                how: dict[str, Any] = {"counted": True, "environment": NO_GUARDS}
-                with self.rung_started(**how) if rung else self.started(self.program, self.kernels, **how) as worker:
+                with self.worker_of(rung, counted=True, environment=NO_GUARDS) as worker:
                     answers, trouble = self.asked(worker, cases)
-                if trouble and rung:
-                    raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+                if rung:
+                    self.must_answer(trouble)
                 trouble = self.untimed(cases, answers) or trouble or (None if rung else
                                                                       self.computed_elsewhere(cases, answers, worker.kernels))
                 if trouble:
                     return trouble
-                assert isinstance(worker.counter, Counts)
-                done.append(cost.work(worker.counter.text()))
+                done.append(cost.work(self.counts_of(worker) or ""))
+            ratio = done[1] / done[0]
         except (ValueError, LookupError, TypeError, ZeroDivisionError):
             return self.outcome(CRASHED, "there are no counts of its kernels")
-        ratio = done[1] / done[0]
-        words = f"{ratio:.2f} times the work of the rung, as counted without a GPU"
-        share = share_for(ratio)
-        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
-        result.ratio = round(ratio, 3)
-        return result
+        return self.compared(ratio, f"{ratio:.2f} times the work of the rung, as counted without a GPU")
 
     def untimed(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
         """What is wrong with the answers whose time was taken."""

@@ -83,16 +83,12 @@ class Counts:
     def take(self) -> None:
         """Reads what is there, and of an endless stream a part."""
         for _ in range(MOST_KEPT // PIPE_BYTES):
-            if not (piece := self.piece()):
-                break
+            try:
+                piece = os.read(self.pipe, PIPE_BYTES)
+            except OSError:  # nothing is there, or it is closed
+                return
             if len(self.kept) < MOST_KEPT:
                 self.kept += piece
-
-    def piece(self) -> bytes:
-        try:
-            return os.read(self.pipe, PIPE_BYTES) if self.pipe >= 0 else b""
-        except BlockingIOError:
-            return b""
 
     def ask(self) -> int:
         """The kernels that ran since the last question."""

@@ -52,14 +52,9 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
     """The tests that count: exercise, back end, the test as the lab has it, and its result."""
     found = []
     for exercise in lab.exercises:
-        one = result["exercises"].get(exercise.name)
-        if not one:
-            continue
-        tests = {test.name: test for test in exercise.tests}
-        for outcome in one["tests"]:
-            test = tests.get(outcome["test"])
-            if test:
-                found.append((exercise, one["backend"], {"hint": test.hint, "visible": test.visible}, outcome))
+        one = result["exercises"].get(exercise.name, {"tests": []})
+        tests = {test.name: vars(test) for test in exercise.tests}
+        found += [(exercise, one["backend"], tests[outcome["test"]], outcome) for outcome in one["tests"] if outcome["test"] in tests]
     return found
 
 

@@ -116,13 +116,12 @@ class Sandbox:
             os.chown(path, self.user_of(slot), self.user_of(slot))
         return path
 
-    def fill(self, path: Path, files: dict[str, bytes], slot: int) -> None:
-        """A new folder with files that the user of a slot may read, and no other user may."""
+    def fill(self, path: Path, name: str, content: bytes, slot: int) -> None:
+        """A new folder with a file that the user of a slot may read, and no other user may."""
         remove(path)
         path.mkdir(mode=0o700)
-        for name, content in files.items():
-            (path / name).write_bytes(content)
-            (path / name).chmod(0o644)
+        (path / name).write_bytes(content)
+        (path / name).chmod(0o644)
         if self.has_users:
             os.chown(path, 0, self.user_of(slot))  # its owner could make it writable
             path.chmod(0o750)
@@ -342,8 +341,7 @@ def locked(folder: Path) -> int:
 
 
 def remove_what_killed_runs_left() -> None:
-    """Removes the folders of runs that were killed and could not, and ends the programs that they left."""
-    found = False
+    """Removes the folders of runs that were killed and could not. What runs of their programs ends when their user is taken."""
     for path in Path(tempfile.gettempdir()).glob("gpulab-*-*"):
         try:
             status = os.lstat(path)
@@ -353,19 +351,8 @@ def remove_what_killed_runs_left() -> None:
         except OSError:
             continue
         if descriptor >= 0:
-            found = True
             remove(path)
             os.close(descriptor)
-    if found and os.geteuid() == 0 and LOCKS.is_dir():
-        for name in os.listdir(LOCKS):
-            lock = os.open(LOCKS / name, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                kill_all_of(int(name), patience=1)
-            except OSError:
-                pass  # a user of a run that is alive
-            finally:
-                os.close(lock)
 
 
 def remove(path: Path) -> None:

@@ -71,27 +71,24 @@ def built(root: Path, targets: list[str]) -> str:
 
 
 def state_of(lab: Lab, part: Part) -> str:
-    for file in part.files:
-        path = lab.path / file
-        if not path.is_file():
-            return "missing"
-        if not is_unsolved(lab.stub(file), path.read_text(encoding="utf-8", errors="replace")):
-            return "begun"
-    return "unsolved"
+    path = lab.path / part.file
+    if not path.is_file():
+        return "missing"
+    return "unsolved" if is_unsolved(lab.stub(part.file), path.read_text(encoding="utf-8", errors="replace")) else "begun"
 
 
-def places(lab: Lab, part: Part) -> str:
-    """The files that are the student's, from the root of the hand-out on."""
-    return " and ".join(f"labs/{lab.folder}/{file}" for file in part.files)
+def place(lab: Lab, part: Part) -> str:
+    """The file that is the student's, from the root of the hand-out on."""
+    return f"labs/{lab.folder}/{part.file}"
 
 
 def not_theirs(part: Part, printed: str) -> str:
     """A sentence where the first error of a compiler stands in a file that is not the student's; else nothing."""
     lines = [line for line in printed.splitlines() if re.search(r"\berror\b", line)]  # before or behind the place
     found = next(filter(None, (re.search(r"([^\s:(]+\.(?:cl|cu|cuh|cpp|hpp|h))[:(]\d+", line) for line in lines)), None)
-    if not found or Path(found[1]).name in [Path(file).name for file in part.files]:
+    if not found or Path(found[1]).name == Path(part.file).name:
         return ""
-    return (f"The first error stands in {found[1]}, which is not your file: {' '.join(part.files)}. If you changed it, take it "
+    return (f"The first error stands in {found[1]}, which is not your file: {part.file}. If you changed it, take it "
             "from the hand-out again; it may also use what your file should define.\n")
 
 
@@ -112,8 +109,7 @@ def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple
         return "not tested", [], f"{why} here; {compiled(root, lab, part) or 'it compiles'}"
     if trouble := compiled(root, lab, part):
         return "wrong", [], trouble
-    files = {file: (lab.path / file).read_bytes() for file in part.files}
-    results = judge.judge(exercise, part, files, slot=0, built=judge.worker_program(part))
+    results = judge.judge(exercise, part, (lab.path / part.file).read_bytes(), slot=0, built=judge.worker_program(part))
     for one in results:
         if one.outcome == BUILD_ERROR:
             one.message = not_theirs(part, one.message) + one.message
@@ -161,10 +157,10 @@ def what_to_do(lab: Lab, exercise: Exercise, part: Part, state: str) -> str:
     """The next step for an exercise that has not been begun, or that is right."""
     if state == "unsolved":
         do = "find and repair the mistake" if exercise.kind == "repair" else "write what its TODO asks for"
-        others = "".join(f" (or, in CUDA, {places(lab, one)})" for one in exercise.parts.values() if one is not part)
-        return f"Open {places(lab, part)}{others} and {do}."
+        others = "".join(f" (or, in CUDA, {place(lab, one)})" for one in exercise.parts.values() if one is not part)
+        return f"Open {place(lab, part)}{others} and {do}."
     if state == "missing":
-        return f"./lab reset {exercise.name} puts {places(lab, part)} back as handed out."
+        return f"./lab reset {exercise.name} puts {place(lab, part)} back as handed out."
     does = "measures it at full size" if part.backend == "opencl" else "runs it in the lab's program"
     return f"Next: ./lab run {lab.name} --variant {part.rung} {does}." if state == "right" else ""
 
@@ -247,15 +243,11 @@ def release(root: Path, right: set[str]) -> None:
             continue
         for file, content in json.loads(zlib.decompress(base64.b64decode(entry["packed"]))).items():
             path = root / file
-            if path.is_file() and digest_of(path.read_bytes()) == content["instead"]:  # as it was handed out
+            if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == content["instead"]:  # as it was handed out
                 path.write_text(content["text"], encoding="utf-8")
                 free.append(file)
     if free:
         print("No longer withheld, because you have solved it:\n" + "\n".join(f"    {file}" for file in sorted(free)))
-
-
-def digest_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def times(root: Path, names: list[str]) -> dict[str, float]:
@@ -263,9 +255,8 @@ def times(root: Path, names: list[str]) -> dict[str, float]:
     found = {}
     for lab, exercise in chosen(labs_of(root), names):
         for part in exercise.parts.values():
-            for file in part.files:
-                path = lab.path / file
-                found[exercise.name + " " + file] = path.stat().st_mtime if path.is_file() else 0.0
+            path = lab.path / part.file
+            found[exercise.name + " " + part.file] = path.stat().st_mtime if path.is_file() else 0.0
     return found
 
 
@@ -296,7 +287,7 @@ def pack(root: Path) -> Path:
             states = [state_of(lab, part) for part in exercise.parts.values()]
             if "begun" not in states:
                 empty.append(f"{exercise.name} ({'missing' if 'missing' in states else 'unsolved'})")
-        own = [f"labs/{lab.folder}/{file}" for _, part in lab.parts() for file in part.files]
+        own = [place(lab, part) for _, part in lab.parts()]
         found |= {name: (root / name).read_bytes() for name in [*own, f"labs/{lab.folder}/answers.md"] if (root / name).is_file()}
         text = found.get(f"labs/{lab.folder}/answers.md", b"").decode("utf-8", errors="replace")
         heads = re.split(r"(?m)^## Question (\d+).*$", text)
@@ -326,14 +317,13 @@ def reset(root: Path, names: list[str]) -> None:
         for part in exercise.parts.values():
             if state_of(lab, part) == "unsolved":
                 continue
-            for file in part.files:
-                path, kept = lab.path / file, ""
-                if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != lab.stub(file):
-                    number = next(n for n in range(1, 1000) if not path.with_name(f"{path.name}.before-{n}").exists())
-                    kept = f"{path.name}.before-{number}"
-                    path.replace(path.with_name(kept))
-                path.write_text(lab.stub(file), encoding="utf-8")
-                print(f"labs/{lab.folder}/{file} is as it was handed out" + (f"; yours is {kept} beside it" if kept else ""))
+            path, kept, stub = lab.path / part.file, "", lab.stub(part.file)
+            if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != stub:
+                number = next(n for n in range(1, 1000) if not path.with_name(f"{path.name}.before-{n}").exists())
+                kept = f"{path.name}.before-{number}"
+                path.replace(path.with_name(kept))
+            path.write_text(stub, encoding="utf-8")
+            print(f"{place(lab, part)} is as it was handed out" + (f"; yours is {kept} beside it" if kept else ""))
 
 
 def unsolved(root: Path, name: str) -> str:
@@ -344,21 +334,21 @@ def unsolved(root: Path, name: str) -> str:
     for exercise, part in lab.parts():
         state = state_of(lab, part)
         if state == "missing":
-            raise Fault(f"{places(lab, part)} is missing: {what_to_do(lab, exercise, part, state)}")
+            raise Fault(f"{place(lab, part)} is missing: {what_to_do(lab, exercise, part, state)}")
         if state == "unsolved" and exercise.kind == "write":  # a repair exercise is seen to be wrong
             found += [f"{rung}={exercise.name}" for rung in rungs_in(lab, part)]
     return " ".join(dict.fromkeys(found))
 
 
 def rungs_in(lab: Lab, part: Part) -> list[str]:
-    """The rungs whose own file is one of a part's, or embeds or includes it."""
-    names = {Path(file).name for file in part.files}
+    """The rungs whose own file is that of a part, or embeds or includes it."""
+    name = Path(part.file).name
     rungs = [part.rung]
     for path in sorted((lab.path / part.backend).glob("*.c*")):
         text = path.read_text(encoding="utf-8", errors="replace") if path.suffix in (".cpp", ".cu") else ""
         used = {Path(one).name.removesuffix(".hpp") if one.endswith(".cl.hpp") else Path(one).name
                 for one in re.findall(r'(?m)^#include "([^"]+)"', text)}
-        if path.name in names or used & names:
+        if name in (path.name, *used):
             rungs += re.findall(rf"(?m)^void ({part.backend}_\w+)\(", text)
     return rungs
 

@@ -57,7 +57,7 @@ class Entry:
 
 
 def wanted(lab: Lab) -> list[str]:
-    return [*(file for _, part in lab.parts() for file in part.files), ANSWERS]
+    return [*(part.file for _, part in lab.parts()), ANSWERS]
 
 
 def name_of(path: Path) -> str:
@@ -277,11 +277,9 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
         if best[0].name.name != parts[-1]:
             found.notes.append(f"{printable(str(best[0].name))} counts as {name}")
     for exercise in lab.exercises:  # one back end is enough
-        parts_of = list(exercise.parts.values())
-        begun_parts = [part for part in parts_of if not missing.issuperset(part.files)]
-        if not begun_parts:
-            found.notes.append(f"{exercise.name}: {' or '.join(', '.join(part.files) for part in parts_of)} is missing")
-        found.notes += [f"{name} is missing" for part in begun_parts for name in part.files if name in missing]
+        files = [part.file for part in exercise.parts.values()]
+        if missing.issuperset(files):
+            found.notes.append(f"{exercise.name}: {' or '.join(files)} is missing")
     links = [entry for entry in entries if entry.kind != "file" and entry.name not in used]
     unread = [entry.name for entry in entries if entry.name not in used and entry.kind == "file"]
     for name in sorted(missing - {ANSWERS}):  # which may have another name

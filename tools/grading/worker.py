@@ -155,27 +155,24 @@ class Worker:
 
     def finish(self, seconds: float) -> bool:
         """Tells the worker that nothing follows, and lets it end by itself. Returns whether it did so in time."""
-        with self.charged():
-            return self.finished(seconds)
-
-    def finished(self, seconds: float) -> bool:
         assert self.process.stdin
         self.process.stdin.close()
-        deadline, self.asleep = clock.now() + seconds, 0
-        while self.process.poll() is None:
-            if clock.now() >= deadline:
-                if not (more := self.more_time(seconds)):
-                    break
-                deadline = clock.now() + more
-            if isinstance(self.counter, Counts):
-                self.counter.take()
-            self.drain()  # it must not wait for somebody to read what it prints
-            self.read(self.answers, 1 << 16)
-            try:
-                self.watch()
-            except Ended:
-                return False
-            time.sleep(0.01)
+        with self.charged():
+            deadline, self.asleep = clock.now() + seconds, 0
+            while self.process.poll() is None:
+                if clock.now() >= deadline:
+                    if not (more := self.more_time(seconds)):
+                        break
+                    deadline = clock.now() + more
+                if isinstance(self.counter, Counts):
+                    self.counter.take()
+                self.drain()  # it must not wait for somebody to read what it prints
+                self.read(self.answers, 1 << 16)
+                try:
+                    self.watch()
+                except Ended:
+                    return False
+                time.sleep(0.01)
         return self.process.poll() is not None
 
     def end(self, wait: float = 0) -> str:

@@ -12,10 +12,6 @@ KERNEL {
     }
 }
 
-// crashes: most 0; outcome crashed; tests one block
-// Writes to address 8.
-KERNEL { *(volatile global int*)8 = 1; }
-
 // exits: most 0; outcome crashed; tests one block
 // Ends the process with exit code 0 before it has answered.
 KERNEL {
@@ -94,26 +90,6 @@ KERNEL {
         if (call(57, 0, 0, 0) < 0) call(35, (long)time, 0, 0); // fork; nanosleep where no more are allowed
 }
 
-// hangs: most 0; outcome timed out; tests one block; seconds 3
-// Never ends.
-KERNEL {
-    volatile int i = 0;
-    while (i == 0) {
-    }
-}
-
-// includes_by_name: most 0; outcome build error; tests one block
-// Includes a file of the same name as the rung's, from all places near.
-#define saxpy rung
-#include "02_one_item.cl"
-#undef saxpy
-KERNEL { rung(k, a, b, c, n); }
-
-// includes_stdin: most 0; tests one block
-// Includes the input of the worker, where the next case would come from.
-#include "/dev/stdin"
-KERNEL {}
-
 // includes_the_rung: most 0; outcome build error; tests one block
 // Includes the solution by its full path.
 #define saxpy rung
@@ -159,16 +135,11 @@ KERNEL {
     if (runs <= 2 || n < 1000) SAXPY(k, a, b, c, n);
 }
 
-// opens_the_rung: most 0; outcome failed; tests one block
-// Computes only where it can open the file of the rung.
+// opens_our_files: most 0; outcome failed; tests one block
+// Computes only where it can open the file of the rung, the list of the tests, or the judge.
 KERNEL {
-    if (can_open("@ROOT@/labs/01_saxpy/opencl/02_one_item.cl", 0)) SAXPY(k, a, b, c, n);
-}
-
-// opens_the_tests: most 0; outcome failed; tests one block
-// Computes only where it can open the list of the tests, or the judge.
-KERNEL {
-    if (can_open("@ROOT@/labs/01_saxpy/exercises/exercises.toml", 0) || can_open("@BUILD@/bin/judge_saxpy", 0))
+    if (can_open("@ROOT@/labs/01_saxpy/opencl/02_one_item.cl", 0) ||
+        can_open("@ROOT@/labs/01_saxpy/exercises/exercises.toml", 0) || can_open("@BUILD@/bin/judge_saxpy", 0))
         SAXPY(k, a, b, c, n);
 }
 
@@ -178,10 +149,6 @@ KERNEL {
     if (FIRST)
         for (int i = 0; i < 100; ++i) call(1, 2, (long)c - 4096, 4096), call(1, 2, (long)"more\n", 5);
 }
-
-// prints_results: most 0; outcome failed; tests one block
-// Prints results as a grader would write them, and computes nothing.
-KERNEL { printf("{\"score\": 100, \"tests\": [{\"name\": \"one block\", \"score\": 1, \"status\": \"passed\"}]}\n"); }
 
 // reads_its_parent: most 0; outcome failed; tests one block
 // Computes only where it can read the memory of the program that judges: a Python, the first process or its own parent.
@@ -236,25 +203,11 @@ KERNEL {
     SAXPY(k, a, b, c, n);
 }
 
-// sleeps: most 2; tests one block, as fast as the rung
-// Sleeps a second before each answer of many elements: right, but slow.
-KERNEL {
-    long time[2] = {1, 0};
-    if (FIRST && n > 200000) call(35, (long)time, 0, 0); // nanosleep
-    SAXPY(k, a, b, c, n);
-}
-
 // stops_the_rung: most 3; tests one block, as fast as the rung
 // Stops every process it may, so that the rung it is timed against looks slow.
 KERNEL {
     if (FIRST) call(62, -1, 19, 0); // kill(-1, SIGSTOP)
     SAXPY(k, a, b, c, n);
-}
-
-// takes_memory: most 0; tests one block
-// Asks for memory without end, and computes nothing.
-KERNEL {
-    for (int i = 0; i < 1000; ++i) call(12, call(12, 0, 0, 0) + (1L << 30), 0, 0); // brk
 }
 
 // twenty_times_slower: most 1.2; outcome failed; tests as fast as the rung; repeats 25
@@ -279,15 +232,6 @@ KERNEL {
 // Computes the sizes of the visible tests only.
 KERNEL {
     if (n <= 1025) SAXPY(k, a, b, c, n);
-}
-
-// works_later: most 0; outcome failed; tests one block
-// Leaves the work to a process that goes on after the answer.
-KERNEL {
-    if (call(57, 0, 0, 0) == 0) { // fork
-        SAXPY(k, a, b, c, n);
-        call(231, 0, 0, 0);
-    }
 }
 
 // works_later_when_timed: most 1; tests one block, as fast as the rung

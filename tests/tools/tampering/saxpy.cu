@@ -18,23 +18,8 @@ void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch);
     void saxpy::cuda_many_blocks([[maybe_unused]] const Problem& p, [[maybe_unused]] Output& c, \
                                  [[maybe_unused]] Stopwatch& watch)
 
-inline void on_the_cpu(const saxpy::Problem& p, saxpy::Output& c, std::size_t first = 0) {
-    for (std::size_t i = first; i < p.size(); ++i) c[i] = p.k * p.a[i] + p.b[i];
-}
-
-// all_but_one: most 0; outcome failed; tests one block, a last block that is not full, any length, as fast as the rung
-// Computes on the CPU, but for one element: its kernel is needed, and hardly used.
-__global__ void one_element(float k, float a, float b, float* c) { *c = k * a + b; }
-
-SUBMISSION {
-    if (p.size() == 0) return;
-    gpulab::DeviceBuffer<float> one(1);
-    for (int run = 0; run < watch.repeats(); ++run) {
-        one_element<<<1, 1>>>(p.k, p.a[0], p.b[0], one.data());
-        CUDA_CHECK_LAUNCH();
-    }
-    on_the_cpu(p, c, 1);
-    CUDA_CHECK(cudaMemcpy(c.data(), one.data(), sizeof(float), cudaMemcpyDeviceToHost));
+inline void on_the_cpu(const saxpy::Problem& p, saxpy::Output& c) {
+    for (std::size_t i = 0; i < p.size(); ++i) c[i] = p.k * p.a[i] + p.b[i];
 }
 
 // computes_on_the_cpu: most 0; outcome failed; tests values, no access outside the arrays, as fast as the rung
