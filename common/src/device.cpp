@@ -152,8 +152,7 @@ bool detail::built_for(std::string_view architectures, int capability) {
 namespace detail {
 Found find_cuda_devices() { return {{}, "built without CUDA: " GPULAB_NO_CUDA}; }
 void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
-double measure_cuda_copy(const Device&) { return 0; }
-double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
+double measure_cuda(const Device&, Arithmetic) { return 0; }
 void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 } // namespace detail
 #endif
@@ -162,8 +161,7 @@ void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 namespace detail {
 Found find_opencl_devices() { return {{}, "built without OpenCL (no OpenCL library was found)"}; }
 void use_opencl_device(const Device&) { throw Error("built without OpenCL"); }
-double measure_opencl_copy(const Device&) { return 0; }
-double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
+double measure_opencl(const Device&, Arithmetic) { return 0; }
 } // namespace detail
 #endif
 

@@ -102,13 +102,11 @@ double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, cons
     return gflop_per_s(chains.flops(), time.median);
 }
 
-double measure_opencl_copy(const Device& device) {
+double measure_opencl(const Device& device, Arithmetic kind) {
+    if (kind != Arithmetic::none)
+        return opencl_gflop_per_s(device, kind, opencl_steps(device) / static_cast<int>(ceilings_divisor()), five_runs);
     const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
     return opencl_copy_gb_per_s(opencl_copy_bytes(device, most) / (16 * ceilings_divisor()) * 16, five_runs);
-}
-
-double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
-    return opencl_gflop_per_s(device, kind, opencl_steps(device) / static_cast<int>(ceilings_divisor()), five_runs);
 }
 
 } // namespace gpulab::detail

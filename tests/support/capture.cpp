@@ -5,15 +5,7 @@
 
 #include "gpulab_testing/program.hpp"
 
-#if defined(_WIN32)
-#include <io.h>
-#define close _close
-#define dup _dup
-#define dup2 _dup2
-#define fileno _fileno
-#else
 #include <unistd.h>
-#endif
 
 namespace gpulab::testing {
 

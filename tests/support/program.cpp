@@ -11,9 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-#if !defined(_WIN32)
 #include <sys/wait.h>
-#endif
 
 #include "gpulab_testing/environment.hpp"
 
@@ -94,11 +92,7 @@ Outcome Program::run(const std::string& input, const std::string& arguments) con
                     input.empty() ? "" : fmt::format("cat \"{}\" |", input), path_, arguments, out.path(), err.path());
     Outcome outcome;
     const int status = std::system(command.c_str());
-#if defined(_WIN32)
-    outcome.exit_code = status;
-#else
     outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-#endif
     outcome.out = out.text();
     outcome.err = err.text();
     return outcome;
