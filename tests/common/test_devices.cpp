@@ -1,4 +1,3 @@
-#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
 
@@ -154,8 +154,7 @@ TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[
     check_ceilings(Backend::cpu);
     const gpulab::testing::ScratchFile json;
     gpulab::Options options("lab", "a test");
-    const std::array arguments = {"lab", "--json", json.path().c_str()};
-    REQUIRE(options.parse(3, arguments.data()));
+    REQUIRE(gpulab::testing::parse(options, {"--json", json.path()}));
     const gpulab::Device cpu = gpulab::devices(Backend::cpu).front();
     gpulab::Result result;
     result.device = cpu;

@@ -15,6 +15,7 @@
 #include "gpulab/file.hpp"
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 
 #include <csignal>
 #include <fcntl.h>
@@ -35,13 +36,9 @@ struct Folder : gpulab::testing::ScratchFolder {
 
 /// What the constructor says against a path, without the path.
 std::string refusal(const std::string& path) {
-    try {
-        const OutputFile file(path);
-    } catch (const gpulab::UsageError& e) {
-        const std::string text = e.what(), begin = "cannot write " + path + ": ";
-        return text.starts_with(begin) ? text.substr(begin.size()) : "not named: " + text;
-    }
-    return "";
+    const std::string text = gpulab::testing::message_of([&] { const OutputFile file(path); });
+    const std::string begin = "cannot write " + path + ": ";
+    return text.starts_with(begin) ? text.substr(begin.size()) : text;
 }
 
 } // namespace

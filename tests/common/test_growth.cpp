@@ -10,6 +10,7 @@
 
 #include "gpulab/growth.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/parse.hpp"
 
 using gpulab::Backend;
 using gpulab::Growth;
@@ -36,12 +37,12 @@ const std::array table = {gpulab::Variant<Run>{"cpu_fast", "1 ms per element", B
 
 struct Parsed : Options {
     std::size_t n = 7;
-    explicit Parsed(std::vector<const char*> arguments = {}) : Options("lab", "a test") {
+    explicit Parsed(std::vector<std::string> arguments = {}) : Options("lab", "a test") {
         size("--n", n, 1, "elements");
         variants(table);
         studies({{"growth", "how cost grows", {"--n"}}});
-        arguments.insert(arguments.begin(), {"lab", "--backend", "cpu", "--study", "growth", "--repeat", "1"});
-        REQUIRE(parse(static_cast<int>(arguments.size()), arguments.data()));
+        arguments.insert(arguments.begin(), {"--backend", "cpu", "--study", "growth", "--repeat", "1"});
+        REQUIRE(gpulab::testing::parse(*this, arguments));
     }
 };
 
@@ -76,7 +77,7 @@ Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience&
 } // namespace
 
 TEST_CASE("the sizes of growth go from the first by a factor up to the most, or to what the user gave") {
-    const auto sizes = [](const std::vector<const char*>& arguments, std::size_t first, std::size_t factor,
+    const auto sizes = [](const std::vector<std::string>& arguments, std::size_t first, std::size_t factor,
                           std::size_t most) {
         const Parsed options(arguments);
         Sizes list;

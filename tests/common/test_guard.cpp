@@ -8,6 +8,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab_testing/testing.hpp"
 
 namespace {
 
@@ -15,12 +16,8 @@ using Bytes = std::vector<unsigned char>;
 
 /// What check_guards() says of two bands, or "".
 std::string fault(const Bytes& before, const Bytes& after, std::size_t element_bytes, unsigned char expected) {
-    try {
-        gpulab::check_guards(before.data(), after.data(), before.size(), element_bytes, expected);
-    } catch (const gpulab::WrongResult& e) {
-        return e.what();
-    }
-    return "";
+    return gpulab::testing::message_of<gpulab::WrongResult>(
+        [&] { gpulab::check_guards(before.data(), after.data(), before.size(), element_bytes, expected); });
 }
 
 std::string past_the_end(std::size_t elements) {

@@ -110,13 +110,9 @@ TEST_CASE("an OpenCL buffer carries data to the device and back, one not written
 TEST_CASE("a kernel that does not compile is reported by its file and line, without the driver's own files",
           "[opencl]") {
     const gpulab::Device& device = each_device(Backend::opencl);
-    const auto message = [](const std::string& text, const std::string& options) -> std::string {
-        try {
-            gpulab::opencl_kernel(text, "misspelt", options);
-        } catch (const gpulab::BuildError& e) {
-            return e.what();
-        }
-        return "it compiles";
+    const auto message = [](const std::string& text, const std::string& options) {
+        return gpulab::testing::message_of<gpulab::BuildError>(
+            [&] { gpulab::opencl_kernel(text, "misspelt", options); });
     };
     using Catch::Matchers::ContainsSubstring, Catch::Matchers::StartsWith;
     const std::string begin = "an OpenCL kernel does not compile for " + device.name + ":\n";

@@ -24,6 +24,7 @@
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/program.hpp"
 #include "table.hpp"
 
@@ -46,11 +47,9 @@ namespace {
 /// The options of a program `lab` with a study `sizes`.
 class TestOptions : public Options {
 public:
-    explicit TestOptions(std::vector<std::string> arguments) : Options("lab", "a test") {
+    explicit TestOptions(const std::vector<std::string>& arguments) : Options("lab", "a test") {
         studies({{"sizes", "a sweep", {}}});
-        std::vector<const char*> words = {"lab"};
-        for (const std::string& argument : arguments) words.push_back(argument.c_str());
-        REQUIRE(parse(static_cast<int>(words.size()), words.data()));
+        REQUIRE(gpulab::testing::parse(*this, arguments));
     }
 };
 
