@@ -25,6 +25,8 @@ struct Found {
     std::string why_none;
 };
 
+std::string lower(std::string text); ///< in lower case
+
 Found find_cuda_devices();
 /// See emulated.cpp.
 void choose_cuda_runtime();

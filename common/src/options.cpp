@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -45,11 +44,6 @@ std::size_t longest_name(const auto& list) {
     std::size_t width = 0;
     for (const auto& one : list) width = std::max(width, one.name.size());
     return width;
-}
-
-std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
 }
 
 std::vector<Device> all_devices() {
@@ -328,7 +322,7 @@ bool Options::parse(int argc, const char* const* argv) {
             for (const Device& d : all) here += fmt::format("{}{} ({})", here.empty() ? "" : ", ", d.id(), d.name);
             std::string why; // for "cuda" or "cuda:0" where there is no CUDA
             for (const Backend backend : {Backend::opencl, Backend::cuda})
-                if (lower(requested).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
+                if (detail::lower(requested).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
                     why = fmt::format(" ({})", why_no_devices(backend));
             throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
@@ -364,7 +358,7 @@ bool Options::wants_any(Backend backend) const {
 bool Options::named(std::string_view variant) const { return recorded_.empty() && contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {
-    const auto is_its_name = [&](const std::string& requested) { return lower(requested) == name_of(backend); };
+    const auto is_its_name = [&](const std::string& requested) { return detail::lower(requested) == name_of(backend); };
     if (!recorded_.empty()) return false;
     return contains(chosen_backends_, name_of(backend)) || std::ranges::any_of(chosen_devices_, is_its_name);
 }

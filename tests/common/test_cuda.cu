@@ -333,18 +333,18 @@ TEST_CASE("a stream of high priority comes before the others", "[cuda]") {
 
 namespace {
 
-__global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
+__global__ void planted_stray_kernel(const int*, int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
 
 // Past the end of 128 elements (512 bytes), where the next array may begin without a gap.
 __global__ void planted_next_kernel(const int* in, int* out) { out[threadIdx.x] = in[128 + threadIdx.x]; }
 
-__global__ void planted_race_kernel(int* out) { // neighbours read without a barrier
+__global__ void planted_race_kernel(const int*, int* out) { // neighbours read without a barrier
     __shared__ int values[64];
     values[threadIdx.x] = static_cast<int>(threadIdx.x);
     out[threadIdx.x] = values[63 - threadIdx.x];
 }
 
-__global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a branch that not every thread takes
+__global__ void planted_divergent_barrier_kernel(const int*, int* out) { // in a branch that not every thread takes
     if (threadIdx.x % 2 == 0) __syncthreads();
     __syncthreads(); // where the others meet those at the barrier above
     out[threadIdx.x] = 1;
@@ -353,13 +353,13 @@ __global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a b
 __global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 
 /// Runs a kernel whose mistake a tool of compute-sanitizer must find. Only under that tool.
-template <class Launch> void run_planted(const Launch& launch) {
+void run_planted(void (*kernel)(const int*, int*)) {
     gpulab::use(devices_or_skip(Backend::cuda).front());
-    const DeviceBuffer<int> unset(128), out(64);
+    const DeviceBuffer<int> unset(128);
+    DeviceBuffer<int> out(64);
     gpulab::Stopwatch once;
     try {
-        gpulab::watch_stream(
-            once, [&](cudaStream_t s) { launch(const_cast<int*>(unset.data()), const_cast<int*>(out.data()), s); });
+        gpulab::watch_stream(once, [&](cudaStream_t s) { kernel<<<1, 64, 0, s>>>(unset.data(), out.data()); });
     } catch (const gpulab::CudaError&) { // the tool stops the kernel
     }
     SUCCEED();
@@ -368,19 +368,19 @@ template <class Launch> void run_planted(const Launch& launch) {
 } // namespace
 
 TEST_CASE("a planted write outside a buffer, for memcheck", "[.planted-stray-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_stray_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_stray_kernel);
 }
 TEST_CASE("a planted read of the next array, for memcheck", "[.planted-next-cuda]") {
-    run_planted([](int* in, int* out, cudaStream_t s) { planted_next_kernel<<<1, 64, 0, s>>>(in, out); });
+    run_planted(planted_next_kernel);
 }
 TEST_CASE("a planted race in shared memory, for racecheck", "[.planted-race-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_race_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_race_kernel);
 }
 TEST_CASE("a planted barrier in a branch, for synccheck", "[.planted-branch-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_divergent_barrier_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_divergent_barrier_kernel);
 }
 TEST_CASE("a planted read of unset memory, for initcheck", "[.planted-unset-cuda]") {
-    run_planted([](int* in, int* out, cudaStream_t s) { planted_unset_kernel<<<1, 64, 0, s>>>(in, out); });
+    run_planted(planted_unset_kernel);
 }
 TEST_CASE("kernels in CUDA buffers of exact size are clean, for compute-sanitizer", "[.sanitizer]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());

@@ -196,13 +196,15 @@ TEST_CASE("an exception of any part reaches the caller", "[cpu]") {
     }
 }
 
-TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
+TEST_CASE("the environment can say how many threads the CPU has, and as many share work as it is worth", "[cpu]") {
     {
         const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");
         CHECK(gpulab::hardware_threads() == 7);
         CHECK(gpulab::parts_for(1000, 100) == 7);
         CHECK(gpulab::parts_for(699, 100) == 6);
-        CHECK(gpulab::parts_for(99, 100) == 1);
+        CHECK(gpulab::parts_for(200, 100) == 2);
+        CHECK(gpulab::parts_for(199, 100) == 1);
+        CHECK(gpulab::parts_for(0, 100) == 1);
     }
     for (const char* bad : {"", "0", "-1", "7x", "seven", "4097", "1000000"}) {
         INFO("'" << bad << "'");

@@ -90,14 +90,6 @@ TEST_CASE("GuardBands changes the bands of new buffers, and changes them back") 
     CHECK(now() == before);
 }
 
-TEST_CASE("a noted stray write is taken once") {
-    gpulab::take_stray_write();
-    CHECK(gpulab::take_stray_write() == "");
-    gpulab::note_stray_write("behind an input");
-    CHECK(gpulab::take_stray_write() == "behind an input");
-    CHECK(gpulab::take_stray_write() == "");
-}
-
 TEST_CASE("the width of the guard bands is 4096 bytes, or what the environment says, in multiples of 512") {
     CHECK(gpulab::detail::guard_bytes_from(nullptr) == 4096);
     CHECK(gpulab::detail::guard_bytes_from("0") == 0);
