@@ -107,17 +107,29 @@ TEST_CASE("the time of OpenCL commands goes from the first start to the last end
     CHECK_FALSE(three.empty());
 }
 
-TEST_CASE("a stopwatch on a queue has the time of each timed run, without warm-up and reset", "[opencl]") {
-    each_device(Backend::opencl);
-    const auto [times, runs] = watched(gpulab::Stopwatch(2, 3));
-    REQUIRE(runs.size() == 5);
-    REQUIRE(times.size() == 3);
-    for (std::size_t i = 0; i < 3; ++i)
-        CHECK(times[i] == ms_between(start_of(runs[2 + i].first), end_of(runs[2 + i].last)));
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        CHECK(end_of(runs[i].reset) <= start_of(runs[i].first)); // the reset comes before each run
-        if (i > 0) CHECK(end_of(runs[i - 1].last) <= start_of(runs[i].reset));
-        CHECK(runs[i].flush() == nullptr); // nobody asked for it
+TEST_CASE("a stopwatch on a queue times each timed run, without warm-up, reset and the flush before it", "[opencl]") {
+    gpulab::Device of_a_small_cache = each_device(Backend::opencl); // that of a server's CPU takes seconds to overwrite
+    of_a_small_cache.l2_bytes = 3 << 20;
+    gpulab::OpenClContext context(of_a_small_cache, gpulab::opencl().device());
+    const gpulab::UseOpenCl here(context);
+    CHECK(gpulab::flush_buffer(context).getInfo<CL_MEM_SIZE>() == std::size_t{6} << 20);
+    for (const bool flushes : {false, true}) {
+        const auto [times, runs] = watched(gpulab::Stopwatch(2, 3, 0, flushes));
+        REQUIRE(runs.size() == 5);
+        REQUIRE(times.size() == 3);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const Record& run = runs[i];
+            const bool flushed = flushes && i >= 2; // not before the warm-up
+            if (i > 0) CHECK(end_of(runs[i - 1].last) <= start_of(run.reset));
+            if (i >= 2) CHECK(times[i - 2] == ms_between(start_of(run.first), end_of(run.last)));
+            CHECK(end_of(run.reset) <= start_of(run.first)); // the reset comes before each run
+            REQUIRE((run.flush() != nullptr) == flushed);
+            if (!flushed) continue;
+            CHECK(run.flush.getInfo<CL_EVENT_COMMAND_TYPE>() == CL_COMMAND_FILL_BUFFER);
+            CHECK(end_of(run.reset) <= start_of(run.flush));
+            CHECK(end_of(run.flush) <= start_of(run.first));
+            CHECK(run.flush() != runs[i - 1].flush()); // each run has its own
+        }
     }
     // A second measurement replaces the first.
     gpulab::Stopwatch watch(0, 2);
@@ -126,28 +138,6 @@ TEST_CASE("a stopwatch on a queue has the time of each timed run, without warm-u
         gpulab::watch_queue(watch, [&](const cl::CommandQueue&, ClEvents&) { ++bodies; });
     CHECK(bodies == 4);
     CHECK(watch.times_ms() == std::vector<double>{0, 0}); // without commands there is no time
-}
-
-TEST_CASE("the cache is flushed between the reset and each timed run when the stopwatch says so", "[opencl]") {
-    const gpulab::Device& device = each_device(Backend::opencl);
-    gpulab::Device of_a_small_cache = device; // that of a server's CPU takes seconds to overwrite
-    of_a_small_cache.l2_bytes = 3 << 20;
-    gpulab::OpenClContext context(of_a_small_cache, gpulab::opencl().device());
-    const gpulab::UseOpenCl here(context);
-    CHECK(gpulab::flush_buffer(context).getInfo<CL_MEM_SIZE>() == std::size_t{6} << 20);
-    const auto [times, runs] = watched(gpulab::Stopwatch(1, 2, 0, true));
-    REQUIRE(runs.size() == 3);
-    REQUIRE(times.size() == 2);
-    CHECK(runs[0].flush() == nullptr); // the warm-up
-    for (std::size_t i = 1; i < 3; ++i) {
-        const Record& run = runs[i];
-        REQUIRE(run.flush() != nullptr);
-        CHECK(run.flush.getInfo<CL_EVENT_COMMAND_TYPE>() == CL_COMMAND_FILL_BUFFER);
-        CHECK(end_of(run.reset) <= start_of(run.flush));
-        CHECK(end_of(run.flush) <= start_of(run.first));
-        CHECK(times[i - 1] == ms_between(start_of(run.first), end_of(run.last)));
-    }
-    CHECK(runs[1].flush() != runs[2].flush()); // each run has its own
 }
 
 TEST_CASE("a flush overwrites its buffer from the first byte to the last, and has ended then", "[opencl]") {
