@@ -73,7 +73,7 @@ Program Program::in(const ScratchFolder& folder) const {
     return there;
 }
 
-Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
+Outcome Program::operator()(const std::string& arguments) const { return fed("", arguments); }
 
 Outcome Program::done(const std::string& arguments) const {
     Outcome outcome = (*this)(arguments);
@@ -82,14 +82,12 @@ Outcome Program::done(const std::string& arguments) const {
         fmt::format("{} ends with {}: {}{}", arguments, outcome.exit_code, outcome.out, outcome.err));
 }
 
-Outcome Program::fed(const std::string& file, const std::string& arguments) const { return run(file, arguments); }
-
-Outcome Program::run(const std::string& input, const std::string& arguments) const {
+Outcome Program::fed(const std::string& file, const std::string& arguments) const {
     const ScratchFile out, err;
     const Environment quick("GPULAB_TEST_CEILINGS", "quick"); // nobody looks at the rates
     const std::string command =
         fmt::format("cd \"{}\" && {} \"{}\" {} > \"{}\" 2> \"{}\"", folder_,
-                    input.empty() ? "" : fmt::format("cat \"{}\" |", input), path_, arguments, out.path(), err.path());
+                    file.empty() ? "" : fmt::format("cat \"{}\" |", file), path_, arguments, out.path(), err.path());
     Outcome outcome;
     const int status = std::system(command.c_str());
     outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
