@@ -942,8 +942,9 @@ TEST_CASE("a variant of another back end that ends the program is not taken for 
 
 TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") {
     const ScratchFile file;
-    for (const std::string command :
-         {"$P --json /dev/stdout | cat", "$P --json - | cat", "F=" + file.path() + "; $P --json $F > $F && cat $F"}) {
+    const std::string same = "F=" + file.path() + "; $P --json $F > $F && cat $F";
+    for (const std::string& command :
+         {std::string("$P --json /dev/stdout | cat"), std::string("$P --json - | cat"), same}) {
         const auto outcome = shell(command);
         CHECK(outcome.exit_code == 0);
         CHECK(outcome.err == table);
