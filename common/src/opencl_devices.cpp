@@ -363,7 +363,7 @@ constexpr std::size_t max_piece = std::size_t{64} << 10;
 /// @param put writes the content to the host's copy of a small memory: `put(first)`
 /// @param enqueue writes it to a large one: `enqueue(memory)`
 template <class Put, class Enqueue>
-GuardedMemory made(std::size_t bytes, unsigned char guard_value, const Put& put, const Enqueue& enqueue) {
+GuardedMemory make_guarded(std::size_t bytes, unsigned char guard_value, const Put& put, const Enqueue& enqueue) {
     GuardedMemory memory;
     memory.queue = opencl().queue();
     memory.guard = guard_bytes();
@@ -391,13 +391,13 @@ GuardedMemory made(std::size_t bytes, unsigned char guard_value, const Put& put,
 } // namespace
 
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
-    return made(
+    return make_guarded(
         bytes, band_bytes.output, [&](unsigned char* first) { std::fill_n(first, bytes, fill); },
         [&](const GuardedMemory& memory) { poison_memory(memory, bytes, fill, memory.queue); });
 }
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
-    return made(
+    return make_guarded(
         bytes, band_bytes.input,
         [&](unsigned char* first) { std::copy_n(static_cast<const unsigned char*>(host), bytes, first); },
         [&](const GuardedMemory& memory) { write_memory(memory, bytes, host); });
