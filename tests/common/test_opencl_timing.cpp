@@ -232,11 +232,11 @@ TEST_CASE("the work of a ceiling fills a device: large groups on a GPU, and long
     gpulab::Device device = found;
     for (const bool is_cpu : {true, false}) {
         device.is_cpu = is_cpu;
-        const gpulab::detail::OpenClMultiplyAdds chains(device, Arithmetic::fp32, gpulab::detail::opencl_steps(device));
-        CHECK(chains.group() == (is_cpu ? 16 : 256));
+        CHECK(gpulab::detail::opencl_chain_group(device) == (is_cpu ? 16 : 256));
+        const double flops = 2.0 * 32 * gpulab::detail::opencl_steps(device) *
+                             static_cast<double>(gpulab::detail::opencl_chain_items(device));
         // Of each compute unit: some milliseconds, against which a launch does not count.
-        CHECK(chains.flops() / device.compute_units > 1e8);
-        CHECK(chains.flops() / device.compute_units < 1e9);
+        CHECK((flops / device.compute_units > 1e8 && flops / device.compute_units < 1e9));
     }
 }
 
@@ -269,25 +269,25 @@ double sum_of_chains(std::size_t local_id, int steps) {
 }
 
 template <class T> void check_chains(const gpulab::Device& device, Arithmetic kind) {
+    const std::size_t group = gpulab::detail::opencl_chain_group(device);
+    const std::size_t items = gpulab::detail::opencl_chain_items(device);
+    CHECK(items == group * static_cast<std::size_t>(device.compute_units) * 16);
     for (const int steps : {0, 1, 100}) {
-        gpulab::detail::OpenClMultiplyAdds chains(device, kind, steps, true);
-        CHECK(chains.items() == chains.group() * static_cast<std::size_t>(device.compute_units) * 16);
-        CHECK(chains.flops() == 2.0 * 32 * steps * static_cast<double>(chains.items()));
-        REQUIRE(chains.sums.size() == chains.items() * sizeof(T));
-        run_once([&](const cl::CommandQueue& queue, ClEvents& events) { chains.run(queue, events); });
-        std::vector<unsigned char> bytes(chains.sums.size());
-        chains.sums.copy_to(bytes);
-        std::vector<T> sums(chains.items());
+        std::vector<T> sums(items);
+        std::vector<unsigned char> bytes(items * sizeof(T));
+        const ClBuffer<unsigned char> kept(bytes.size()), not_kept(sizeof(T));
+        for (const auto* const to : {&kept, &not_kept})
+            CHECK(gpulab::detail::opencl_gflop_per_s(device, kind, steps, *to, run_once) ==
+                  2.0 * 32 * steps * static_cast<double>(items) / 4e6);
+        kept.copy_to(bytes);
         std::memcpy(sums.data(), bytes.data(), bytes.size());
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < sums.size(); ++i) {
-            const double expected = sum_of_chains(i % chains.group(), steps);
+            const double expected = sum_of_chains(i % group, steps);
             wrong += !(std::abs(sums[i] - expected) <= (sizeof(T) == 4 ? 1e-5 : 1e-13) * expected);
         }
         CHECK(wrong == 0);
     }
-    const double operations = gpulab::detail::OpenClMultiplyAdds(device, kind, 10).flops();
-    CHECK(gpulab::detail::opencl_gflop_per_s(device, kind, 10, run_once) == operations / 4e6);
 }
 
 } // namespace
