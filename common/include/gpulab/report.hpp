@@ -39,6 +39,8 @@ struct Parameter {
     Parameter(std::string n, double v) : name(std::move(n)), value(v) {}
     /// A text.
     Parameter(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+    /// A text.
+    Parameter(std::string n, const char* v) : name(std::move(n)), value(std::string(v)) {}
 
     std::string name;
     std::variant<std::int64_t, double, std::string> value;
