@@ -25,6 +25,8 @@ struct Found {
     std::string why_none;
 };
 
+std::string lower(std::string text); ///< in lower case
+
 Found find_cuda_devices();
 /// See emulated.cpp.
 void choose_cuda_runtime();
@@ -35,8 +37,6 @@ void check_processor();
 /// ones.
 bool built_for(std::string_view architectures, int capability);
 void use_cuda_device(const Device& device);
-double measure_cuda_copy(const Device& device);                        // GB/s
-double measure_cuda_arithmetic(const Device& device, Arithmetic kind); // GFLOP/s
 /// Fills what CUDA knows of a GPU; then, by its place on the bus, what NVIDIA's management library knows.
 void ask_cuda(const Device& device, GpuState& state);
 void ask_driver(GpuState& state);
@@ -74,36 +74,25 @@ struct Share {
 };
 Share share_of_machine(const std::string& root = ""); ///< @param root what /proc and /sys are below; a test has others
 
-double measure_opencl_copy(const Device& device);
-double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
-
-double measure_cpu_copy(const Device& device);
-double measure_cpu_arithmetic(const Device& device, Arithmetic kind);
+/// Measures one ceiling of a device: GB/s of a copy for Arithmetic::none, else GFLOP/s.
+using Measure = double(const Device& device, Arithmetic kind);
+Measure measure_cpu, measure_opencl, measure_cuda;
+Measure& measure_of(Backend backend);
 
 /// How many times less work than usual measures a ceiling: 64 with GPULAB_TEST_CEILINGS in the environment, for tests
 /// that start a program and look at none of its rates; else 1.
 inline std::size_t ceilings_divisor() { return std::getenv("GPULAB_TEST_CEILINGS") ? 64 : 1; }
 
-/// The functions above that measure the devices of a back end.
-struct Measures {
-    double (*copy)(const Device&);
-    double (*arithmetic)(const Device&, Arithmetic);
-};
-Measures measures_of(Backend backend);
-
 /// The ceilings of devices, each measured when it is first asked for.
 class KeptCeilings {
 public:
-    /// @param copy gives GB/s @param arithmetic gives GFLOP/s
-    KeptCeilings(std::function<double(const Device&)> copy, std::function<double(const Device&, Arithmetic)> arithmetic)
-        : measure_copy_(std::move(copy)), measure_arithmetic_(std::move(arithmetic)) {}
+    explicit KeptCeilings(std::function<Measure> measure) : measure_(std::move(measure)) {}
 
     /// See ceilings(). The reference stays valid.
     const Ceilings& of(const Device& device, Arithmetic arithmetic);
 
 private:
-    std::function<double(const Device&)> measure_copy_;
-    std::function<double(const Device&, Arithmetic)> measure_arithmetic_;
+    std::function<Measure> measure_;
     std::mutex mutex_;
     std::map<std::string, Ceilings> known_; // by Device::id()
 };

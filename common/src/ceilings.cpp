@@ -105,41 +105,34 @@ template <class Rate> double rate_of_threads(const Rate& rate) {
 }
 } // namespace
 
-double measure_cpu_copy(const Device&) {
+double measure_cpu(const Device&, Arithmetic kind) {
     const std::size_t bytes = cpu_copy_bytes(host_memory_bytes()) / ceilings_divisor();
-    return rate_of_threads([&](int threads) { return cpu_copy_gb_per_s(ms_on_threads, bytes, threads); });
-}
-
-double measure_cpu_arithmetic(const Device&, Arithmetic kind) {
     const std::int64_t steps = cpu_steps / static_cast<std::int64_t>(ceilings_divisor());
-    return rate_of_threads([&](int threads) { return cpu_gflop_per_s(kind, ms_on_threads, steps, threads); });
+    return rate_of_threads([&](int threads) {
+        return kind == Arithmetic::none ? cpu_copy_gb_per_s(ms_on_threads, bytes, threads)
+                                        : cpu_gflop_per_s(kind, ms_on_threads, steps, threads);
+    });
 }
 
 const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {
     const std::lock_guard lock(mutex_);
     Ceilings& c = known_[device.id()];
-    if (c.copy_gb_s == 0) c.copy_gb_s = measure_copy_(device);
-    if (arithmetic == Arithmetic::fp32 && c.fp32_gflop_s == 0)
-        c.fp32_gflop_s = measure_arithmetic_(device, Arithmetic::fp32);
+    if (c.copy_gb_s == 0) c.copy_gb_s = measure_(device, Arithmetic::none);
+    if (arithmetic == Arithmetic::fp32 && c.fp32_gflop_s == 0) c.fp32_gflop_s = measure_(device, arithmetic);
     if (arithmetic == Arithmetic::fp64 && c.fp64_gflop_s == 0 && device.fp64)
-        c.fp64_gflop_s = measure_arithmetic_(device, Arithmetic::fp64);
+        c.fp64_gflop_s = measure_(device, arithmetic);
     return c;
 }
 
-Measures measures_of(Backend backend) {
-    switch (backend) {
-    case Backend::opencl: return {measure_opencl_copy, measure_opencl_arithmetic};
-    case Backend::cuda: return {measure_cuda_copy, measure_cuda_arithmetic};
-    default: return {measure_cpu_copy, measure_cpu_arithmetic};
-    }
+Measure& measure_of(Backend backend) {
+    return backend == Backend::cpu ? measure_cpu : backend == Backend::opencl ? measure_opencl : measure_cuda;
 }
 
 } // namespace detail
 
 const Ceilings& ceilings(const Device& device, Arithmetic arithmetic) {
     static detail::KeptCeilings kept(
-        [](const Device& d) { return detail::measures_of(d.backend).copy(d); },
-        [](const Device& d, Arithmetic kind) { return detail::measures_of(d.backend).arithmetic(d, kind); });
+        [](const Device& d, Arithmetic kind) { return detail::measure_of(d.backend)(d, kind); });
     static const Ceilings none;
     if (device.emulated) return none;
     use(device);

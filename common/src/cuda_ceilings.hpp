@@ -12,50 +12,22 @@
 
 namespace gpulab::detail {
 
-/// A large array copied to another.
-class CudaCopy {
-public:
-    explicit CudaCopy(std::size_t bytes) : from(bytes), to(bytes) {}
-
-    /// Enqueues one copy; does not wait for it.
-    void run(cudaStream_t stream);
-    /// What one copy moves: every byte is read and written.
-    double bytes_moved() const { return 2.0 * static_cast<double>(from.bytes()); }
-
-    DeviceBuffer<char> from, to;
-};
-
-/// Independent chains of multiply-adds, eight in each thread, all in registers: chain j of a thread begins with the
-/// thread's index in its block plus j, and each step replaces x by 0.999 x + 0.001. @tparam T float or double
-template <class T> class CudaMultiplyAdds {
-public:
-    static constexpr int chains = 8;
-    static constexpr unsigned block = 256; ///< threads; 16 blocks for each multiprocessor
-
-    /// @param steps of each chain
-    /// @param keep store the sum of each thread's chains in `sums`, which otherwise has one element that stays as it is
-    explicit CudaMultiplyAdds(int steps, bool keep = false);
-
-    /// Enqueues one run; does not wait for it.
-    void run(cudaStream_t stream);
-    std::size_t threads() const { return std::size_t{blocks_} * block; }
-    /// What one run computes: a multiply-add is two operations.
-    double flops() const { return 2.0 * chains * steps_ * static_cast<double>(threads()); }
-
-private:
-    unsigned blocks_;
-    int steps_;
-    bool keep_;
-
-public:
-    DeviceBuffer<T> sums;
-};
-
 /// Runs work several times and gives its times.
 using StreamTimer = std::function<Timing(const std::function<void(cudaStream_t)>&)>;
 
-double cuda_copy_gb_per_s(std::size_t bytes, const StreamTimer& timing);
-/// @param kind fp32 or fp64
-double cuda_gflop_per_s(Arithmetic kind, int steps, const StreamTimer& timing);
+/// The rate of copies to an array of the same length.
+double cuda_copy_gb_per_s(const DeviceBuffer<char>& from, DeviceBuffer<char>& to, const StreamTimer& timing);
+
+/// Independent chains of multiply-adds in each thread, all in registers, and threads in a block.
+inline constexpr int cuda_chains = 8;
+inline constexpr unsigned cuda_chain_block = 256; ///< see cuda_chains
+/// All threads: those of 16 blocks for each multiprocessor of the current device.
+std::size_t cuda_chain_threads();
+
+/// The rate of these chains: chain j of a thread begins with the thread's index in its block plus j, and each step
+/// replaces x by 0.999 x + 0.001. A multiply-add is two operations. @tparam T float or double
+/// @param steps of each chain
+/// @param sums receives the sum of each thread's chains; if it has one element only, this stays as it is
+template <class T> double cuda_gflop_per_s(int steps, DeviceBuffer<T>& sums, const StreamTimer& timing);
 
 } // namespace gpulab::detail

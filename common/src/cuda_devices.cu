@@ -43,10 +43,7 @@ namespace detail {
 
 Found find_cuda_devices() {
     choose_cuda_runtime();
-#if !defined(_WIN32)
-    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID",
-           0); // as nvidia-smi, and so ./lab doctor, count them; else the fastest is 0
-#endif
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0); // as nvidia-smi and ./lab doctor count; else the fastest is 0
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorInsufficientDriver) return {{}, "no NVIDIA driver, or one older than this CUDA runtime"};
@@ -95,14 +92,10 @@ void ask_cuda(const Device& device, GpuState& state) {
 
 void use_cuda_device(const Device& device) { CUDA_CHECK(cudaSetDevice(device.index)); }
 
-void CudaCopy::run(cudaStream_t stream) {
-    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
-}
-
 namespace {
 
 template <class T> __global__ void fma_kernel(T* sums, T factor, T addend, int steps, bool keep) {
-    constexpr int chains = CudaMultiplyAdds<T>::chains;
+    constexpr int chains = cuda_chains;
     T x[chains];
 #pragma unroll
     for (int j = 0; j < chains; ++j) x[j] = static_cast<T>(threadIdx.x + j);
@@ -120,29 +113,27 @@ template <class T> __global__ void fma_kernel(T* sums, T factor, T addend, int s
 
 } // namespace
 
-template <class T>
-CudaMultiplyAdds<T>::CudaMultiplyAdds(int steps, bool keep)
-    : blocks_(16 * multiprocessor_count()), steps_(steps), keep_(keep), sums(keep ? threads() : 1) {}
-
-template <class T> void CudaMultiplyAdds<T>::run(cudaStream_t stream) {
-    fma_kernel<<<blocks_, block, 0, stream>>>(sums.data(), static_cast<T>(0.999), static_cast<T>(0.001), steps_, keep_);
-    CUDA_CHECK_LAUNCH();
+double cuda_copy_gb_per_s(const DeviceBuffer<char>& from, DeviceBuffer<char>& to, const StreamTimer& timing) {
+    const Timing time = timing([&](cudaStream_t stream) { copy_async(from, to, stream); });
+    return gb_per_s(2.0 * static_cast<double>(from.bytes()), time.median); // every byte is read and written
 }
 
-template class CudaMultiplyAdds<float>;
-template class CudaMultiplyAdds<double>;
+std::size_t cuda_chain_threads() { return std::size_t{16} * multiprocessor_count() * cuda_chain_block; }
 
-double cuda_copy_gb_per_s(std::size_t bytes, const StreamTimer& timing) {
-    CudaCopy copy(bytes);
-    return gb_per_s(copy.bytes_moved(), timing([&](cudaStream_t stream) { copy.run(stream); }).median);
+template <class T> double cuda_gflop_per_s(int steps, DeviceBuffer<T>& sums, const StreamTimer& timing) {
+    const std::size_t threads = cuda_chain_threads();
+    const auto blocks = static_cast<unsigned>(threads / cuda_chain_block);
+    const Timing time = timing([&](cudaStream_t stream) {
+        fma_kernel<<<blocks, cuda_chain_block, 0, stream>>>(sums.data(), static_cast<T>(0.999), static_cast<T>(0.001),
+                                                            steps, sums.size() > 1);
+        CUDA_CHECK_LAUNCH();
+    });
+    return gflop_per_s(2.0 * cuda_chains * steps * static_cast<double>(threads), time.median);
 }
+template double cuda_gflop_per_s(int, DeviceBuffer<float>&, const StreamTimer&);
+template double cuda_gflop_per_s(int, DeviceBuffer<double>&, const StreamTimer&);
 
 namespace {
-
-template <class T> double gflop_per_s_of(int steps, const StreamTimer& timing) {
-    CudaMultiplyAdds<T> chains(steps);
-    return gflop_per_s(chains.flops(), timing([&](cudaStream_t stream) { chains.run(stream); }).median);
-}
 
 /// Three runs that do not count, then some that do.
 StreamTimer timed(int repeats) {
@@ -155,17 +146,17 @@ StreamTimer timed(int repeats) {
 
 } // namespace
 
-double cuda_gflop_per_s(Arithmetic kind, int steps, const StreamTimer& timing) {
-    return kind == Arithmetic::fp64 ? gflop_per_s_of<double>(steps, timing) : gflop_per_s_of<float>(steps, timing);
-}
-
-double measure_cuda_copy(const Device&) {
+double measure_cuda(const Device&, Arithmetic kind) {
+    const auto arithmetic = [](auto sums) { return cuda_gflop_per_s(4096, sums, timed(5)); };
+    if (kind == Arithmetic::fp32) return arithmetic(DeviceBuffer<float>(1));
+    if (kind == Arithmetic::fp64) return arithmetic(DeviceBuffer<double>(1));
     std::size_t free_bytes = 0, total = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total));
-    return cuda_copy_gb_per_s(std::min(std::size_t{1} << 30, free_bytes / 8) / ceilings_divisor(), timed(10));
+    const std::size_t bytes = std::min(std::size_t{1} << 30, free_bytes / 8) / ceilings_divisor();
+    const DeviceBuffer<char> from(bytes);
+    DeviceBuffer<char> to(bytes);
+    return cuda_copy_gb_per_s(from, to, timed(10));
 }
-
-double measure_cuda_arithmetic(const Device&, Arithmetic kind) { return cuda_gflop_per_s(kind, 4096, timed(5)); }
 
 } // namespace detail
 } // namespace gpulab

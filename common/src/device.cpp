@@ -60,6 +60,11 @@ const detail::Found& found(Backend backend) {
 
 } // namespace
 
+std::string detail::lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
 std::string Device::id() const {
     const std::string place = std::string(name_of(backend)) + ":";
     if (!emulated) return place + std::to_string(index);
@@ -67,18 +72,14 @@ std::string Device::id() const {
 }
 
 bool Device::is_meant_by(std::string requested) const {
-    const auto lower = [](std::string text) {
-        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        return text;
-    };
-    requested = lower(std::move(requested));
+    requested = detail::lower(std::move(requested));
     for (const Backend any : {Backend::cpu, Backend::opencl, Backend::cuda}) {
         const std::string word(name_of(any));
         if (requested == word) return backend == any;
         if (requested.starts_with(word + ":")) return requested == id();
     }
-    return requested.size() >= 3 &&
-           (lower(name).find(requested) != std::string::npos || lower(platform).find(requested) != std::string::npos);
+    return requested.size() >= 3 && (detail::lower(name).find(requested) != std::string::npos ||
+                                     detail::lower(platform).find(requested) != std::string::npos);
 }
 
 const std::vector<Device>& devices(Backend backend) { return found(backend).devices; }
@@ -152,8 +153,7 @@ bool detail::built_for(std::string_view architectures, int capability) {
 namespace detail {
 Found find_cuda_devices() { return {{}, "built without CUDA: " GPULAB_NO_CUDA}; }
 void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
-double measure_cuda_copy(const Device&) { return 0; }
-double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
+double measure_cuda(const Device&, Arithmetic) { return 0; }
 void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 } // namespace detail
 #endif
@@ -162,8 +162,7 @@ void ask_cuda(const Device&, GpuState&) { throw Error("built without CUDA"); }
 namespace detail {
 Found find_opencl_devices() { return {{}, "built without OpenCL (no OpenCL library was found)"}; }
 void use_opencl_device(const Device&) { throw Error("built without OpenCL"); }
-double measure_opencl_copy(const Device&) { return 0; }
-double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
+double measure_opencl(const Device&, Arithmetic) { return 0; }
 } // namespace detail
 #endif
 

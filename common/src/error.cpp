@@ -46,18 +46,12 @@ int fail(std::string_view program) noexcept {
         return exit_wrong_result;
     } catch (const BuildError& e) {
         print_line(program, e.what(), true);
-    }
-#if defined(GPULAB_WITH_OPENCL)
-    catch (const cl::Error& e) {
-        print_line(program, message_of(e));
-    }
-#endif
-    catch (const std::length_error&) { // a vector larger than any can be
+    } catch (const std::length_error&) { // a vector larger than any can be
         print_line(program, "not enough main memory for this problem");
     } catch (const std::bad_alloc&) {
         print_line(program, "not enough main memory for this problem");
     } catch (const std::exception& e) {
-        print_line(program, e.what());
+        print_line(program, message_of(e));
     } catch (...) {
         print_line(program, "stopped by an exception of unknown type");
     }

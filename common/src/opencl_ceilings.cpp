@@ -50,26 +50,8 @@ void OpenClCopy::by_driver(const cl::CommandQueue& queue, ClEvents& events) {
 }
 
 void OpenClCopy::by_kernel(const cl::CommandQueue& queue, ClEvents& events) {
-    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(round_up(from.bytes() / sizeof(cl_float4), group_)),
-                               cl::NDRange(group_), nullptr, events.add());
-}
-
-OpenClMultiplyAdds::OpenClMultiplyAdds(const Device& device, Arithmetic kind, int steps, bool keep)
-    : group_(std::min(device.is_cpu ? 16 : 256, device.max_group > 0 ? device.max_group : 256)),
-      items_(group_ * static_cast<std::size_t>(device.compute_units) * 16), steps_(steps),
-      sums((keep ? items_ : 1) * (kind == Arithmetic::fp64 ? sizeof(double) : sizeof(float))) {
-    const cl_int store = keep;
-    if (kind == Arithmetic::fp64) {
-        kernel_ = opencl_kernel(multiply_adds_cl, "multiply_adds", "-DFP64 -DT=double -DT4=double4");
-        set_args(kernel_, sums.data(), 0.999, 0.001, steps, store);
-    } else {
-        kernel_ = opencl_kernel(multiply_adds_cl, "multiply_adds", "-DT=float -DT4=float4");
-        set_args(kernel_, sums.data(), 0.999f, 0.001f, steps, store);
-    }
-}
-
-void OpenClMultiplyAdds::run(const cl::CommandQueue& queue, ClEvents& events) {
-    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(items_), cl::NDRange(group_), nullptr, events.add());
+    enqueue(queue, kernel_, cl::NDRange(round_up(from.bytes() / sizeof(cl_float4), group_)), cl::NDRange(group_),
+            events.add());
 }
 
 namespace {
@@ -96,19 +78,35 @@ double opencl_copy_gb_per_s(std::size_t bytes, const QueueTimer& timing) {
     return gb_per_s(copy.bytes_moved(), std::min(driver.median, kernel.median)); // the better one is the ceiling
 }
 
-double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const QueueTimer& timing) {
-    OpenClMultiplyAdds chains(device, kind, steps);
-    const Timing time = timing([&](const cl::CommandQueue& queue, ClEvents& events) { chains.run(queue, events); });
-    return gflop_per_s(chains.flops(), time.median);
+std::size_t opencl_chain_group(const Device& device) {
+    return static_cast<std::size_t>(std::min(device.is_cpu ? 16 : 256, device.max_group > 0 ? device.max_group : 256));
 }
 
-double measure_opencl_copy(const Device& device) {
+std::size_t opencl_chain_items(const Device& device) {
+    return opencl_chain_group(device) * static_cast<std::size_t>(device.compute_units) * 16;
+}
+
+double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const ClBuffer<unsigned char>& sums,
+                          const QueueTimer& timing) {
+    const bool fp64 = kind == Arithmetic::fp64;
+    const cl_int keep = sums.size() > sizeof(double);
+    cl::Kernel kernel = opencl_kernel(multiply_adds_cl, "multiply_adds",
+                                      fp64 ? "-DFP64 -DT=double -DT4=double4" : "-DT=float -DT4=float4");
+    if (fp64) set_args(kernel, sums.data(), 0.999, 0.001, steps, keep);
+    else set_args(kernel, sums.data(), 0.999f, 0.001f, steps, keep);
+    const std::size_t items = opencl_chain_items(device);
+    const Timing time = timing([&](const cl::CommandQueue& queue, ClEvents& events) {
+        enqueue(queue, kernel, cl::NDRange(items), cl::NDRange(opencl_chain_group(device)), events.add());
+    });
+    return gflop_per_s(2.0 * opencl_chains * steps * static_cast<double>(items), time.median);
+}
+
+double measure_opencl(const Device& device, Arithmetic kind) {
+    if (kind != Arithmetic::none)
+        return opencl_gflop_per_s(device, kind, opencl_steps(device) / static_cast<int>(ceilings_divisor()),
+                                  ClBuffer<unsigned char>(sizeof(double)), five_runs);
     const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
     return opencl_copy_gb_per_s(opencl_copy_bytes(device, most) / (16 * ceilings_divisor()) * 16, five_runs);
-}
-
-double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
-    return opencl_gflop_per_s(device, kind, opencl_steps(device) / static_cast<int>(ceilings_divisor()), five_runs);
 }
 
 } // namespace gpulab::detail

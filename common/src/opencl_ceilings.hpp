@@ -31,33 +31,6 @@ private:
     std::size_t group_;
 };
 
-/// Independent chains of multiply-adds, eight vectors of four in each work-item, so that a CPU has wide work per item
-/// as well: chain j of an item begins with the item's local id plus j / 4, and each step makes x to 0.999 x + 0.001.
-class OpenClMultiplyAdds {
-public:
-    static constexpr int chains = 32;
-
-    /// @param kind fp32 or fp64 @param steps of each chain
-    /// @param keep store the sum of each item's chains in `sums`, which otherwise has one element that stays as it is
-    OpenClMultiplyAdds(const Device& device, Arithmetic kind, int steps, bool keep = false);
-
-    void run(const cl::CommandQueue& queue, ClEvents& events);
-    std::size_t items() const { return items_; }
-    std::size_t group() const { return group_; } ///< items of a work-group
-    /// What one run computes: a multiply-add is two operations.
-    double flops() const { return 2.0 * chains * steps_ * static_cast<double>(items_); }
-
-private:
-    std::size_t group_, items_;
-    int steps_;
-
-public:
-    ClBuffer<unsigned char> sums; ///< floats or doubles
-
-private:
-    cl::Kernel kernel_;
-};
-
 /// Runs commands several times and gives their times.
 using QueueTimer = std::function<Timing(const std::function<void(const cl::CommandQueue&, ClEvents&)>&)>;
 
@@ -71,6 +44,17 @@ std::size_t opencl_copy_bytes(const Device& device, std::size_t most);
 int opencl_steps(const Device& device);
 
 double opencl_copy_gb_per_s(std::size_t bytes, const QueueTimer& timing);
-double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const QueueTimer& timing);
+
+/// Independent chains of multiply-adds in each work-item: eight vectors of four, so that a CPU has wide work as well.
+inline constexpr int opencl_chains = 32;
+std::size_t opencl_chain_group(const Device& device); ///< work-items of a group that compute them
+std::size_t opencl_chain_items(const Device& device); ///< all of them
+
+/// The rate of these chains: chain j of an item begins with the item's local id plus j / 4, and each step makes x to
+/// 0.999 x + 0.001. A multiply-add is two operations.
+/// @param kind fp32 or fp64 @param steps of each chain
+/// @param sums floats or doubles: receives the sum of each item's chains; with room for one only, it stays as it is
+double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const ClBuffer<unsigned char>& sums,
+                          const QueueTimer& timing);
 
 } // namespace gpulab::detail

@@ -360,61 +360,48 @@ namespace {
 /// on an H200 however few bytes it has, and tests make a million small buffers.
 constexpr std::size_t max_piece = std::size_t{64} << 10;
 
-/// Memory for `bytes`, guarded by bands of a value; neither is set.
-GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
+/// Memory for `bytes` between bands of a value.
+/// @param put writes the content to the host's copy of a small memory: `put(first)`
+/// @param enqueue writes it to a large one: `enqueue(memory)`
+template <class Put, class Enqueue>
+GuardedMemory make_guarded(std::size_t bytes, unsigned char guard_value, const Put& put, const Enqueue& enqueue) {
     GuardedMemory memory;
     memory.queue = opencl().queue();
     memory.guard = guard_bytes();
     memory.guard_value = guard_value;
     const std::size_t window = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
-    memory.whole = cl::Buffer(opencl().context(), CL_MEM_READ_WRITE, window + 2 * memory.guard);
+    memory.window = memory.whole = cl::Buffer(opencl().context(), CL_MEM_READ_WRITE, window + 2 * memory.guard);
     if (memory.guard > 0) {
         cl_buffer_region region{memory.guard, window};
         memory.window = memory.whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
-    } else {
-        memory.window = memory.whole;
+        const bool small = bytes <= max_piece;
+        std::vector<unsigned char> bands(2 * memory.guard + (small ? bytes : 0), guard_value);
+        if (small) {
+            put(bands.data() + memory.guard);
+            memory.queue.enqueueWriteBuffer(memory.whole, CL_TRUE, 0, bands.size(), bands.data());
+            return memory;
+        }
+        for (const std::size_t at : {std::size_t{0}, memory.guard + bytes})
+            memory.queue.enqueueWriteBuffer(memory.whole, CL_TRUE, at, memory.guard, bands.data());
     }
+    enqueue(memory);
+    memory.queue.finish();
     return memory;
-}
-
-/// Writes what is given and the bands around it.
-void write_in_one_piece(const GuardedMemory& memory, const std::vector<unsigned char>& content) {
-    std::vector<unsigned char> all(content.size() + 2 * memory.guard, memory.guard_value);
-    std::ranges::copy(content, all.begin() + static_cast<std::ptrdiff_t>(memory.guard));
-    memory.queue.enqueueWriteBuffer(memory.whole, CL_TRUE, 0, all.size(), all.data());
-}
-
-void lay_bands(const GuardedMemory& memory, std::size_t bytes) {
-    if (memory.guard == 0) return;
-    const std::vector<unsigned char> band(memory.guard, memory.guard_value);
-    memory.queue.enqueueWriteBuffer(memory.whole, CL_TRUE, 0, band.size(), band.data());
-    memory.queue.enqueueWriteBuffer(memory.whole, CL_TRUE, memory.guard + bytes, band.size(), band.data());
 }
 
 } // namespace
 
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
-    GuardedMemory memory = allocate_guarded(bytes, band_bytes.output);
-    if (memory.guard > 0 && bytes <= max_piece) {
-        write_in_one_piece(memory, std::vector<unsigned char>(bytes, fill));
-        return memory;
-    }
-    lay_bands(memory, bytes);
-    poison_memory(memory, bytes, fill, memory.queue);
-    memory.queue.finish();
-    return memory;
+    return make_guarded(
+        bytes, band_bytes.output, [&](unsigned char* first) { std::fill_n(first, bytes, fill); },
+        [&](const GuardedMemory& memory) { poison_memory(memory, bytes, fill, memory.queue); });
 }
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
-    GuardedMemory memory = allocate_guarded(bytes, band_bytes.input);
-    if (memory.guard > 0 && bytes <= max_piece) {
-        const auto* const first = static_cast<const unsigned char*>(host);
-        write_in_one_piece(memory, std::vector<unsigned char>(first, first + bytes));
-    } else {
-        lay_bands(memory, bytes);
-        write_memory(memory, bytes, host);
-        memory.queue.finish();
-    }
+    GuardedMemory memory = make_guarded(
+        bytes, band_bytes.input,
+        [&](unsigned char* first) { std::copy_n(static_cast<const unsigned char*>(host), bytes, first); },
+        [&](const GuardedMemory& window) { write_memory(window, bytes, host); });
     if (input_copies)
         input_copies->add(host, [memory](std::size_t offset, const void* from, std::size_t size) {
             memory.queue.enqueueWriteBuffer(memory.window, CL_TRUE, offset, size, from);
@@ -452,17 +439,12 @@ void write_memory(const GuardedMemory& to, std::size_t bytes, const void* host) 
 
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes) {
     if (memory.guard == 0) return;
-    if (bytes <= max_piece) {
-        std::vector<unsigned char> all(bytes + 2 * memory.guard);
-        memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, all.size(), all.data());
-        gpulab::check_guards(all.data(), all.data() + memory.guard + bytes, memory.guard, element_bytes,
-                             memory.guard_value);
-        return;
-    }
-    std::vector<unsigned char> before(memory.guard), after(memory.guard);
-    memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, memory.guard, before.data());
-    memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, memory.guard + bytes, memory.guard, after.data());
-    gpulab::check_guards(before.data(), after.data(), memory.guard, element_bytes, memory.guard_value);
+    const bool small = bytes <= max_piece;
+    std::vector<unsigned char> bands(2 * memory.guard + (small ? bytes : 0));
+    unsigned char* const after = bands.data() + bands.size() - memory.guard;
+    memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, small ? bands.size() : memory.guard, bands.data());
+    if (!small) memory.queue.enqueueReadBuffer(memory.whole, CL_TRUE, memory.guard + bytes, memory.guard, after);
+    gpulab::check_guards(bands.data(), after, memory.guard, element_bytes, memory.guard_value);
 }
 
 } // namespace detail

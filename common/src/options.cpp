@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -40,9 +39,11 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
+/// Of variants or studies.
+std::size_t longest_name(const auto& list) {
+    std::size_t width = 0;
+    for (const auto& one : list) width = std::max(width, one.name.size());
+    return width;
 }
 
 std::vector<Device> all_devices() {
@@ -64,11 +65,8 @@ Options::Options(std::string lab, const std::string& purpose)
     app.add_option("--device", chosen_devices_,
                    "run on these devices only: cuda:0, all of cuda, or part of a name: h200");
     const auto count = [this](const std::string& name, int& value, int least, const std::string& help) {
-        auto text = std::make_shared<std::string>();
-        app_->add_option(name, *text, help)->type_name("COUNT");
-        checks_.push_back([=, this, &value] {
-            if (app_->count(name) == 0) return;
-            const std::int64_t number = parse_size(*text, name);
+        option(name, "COUNT", help, [=, &value](const std::string& text) {
+            const std::int64_t number = parse_size(text, name);
             if (number < least || number > 1'000'000)
                 throw UsageError(fmt::format("{}: {} is not between {} and 1000000", name, number, least));
             value = static_cast<int>(number);
@@ -77,19 +75,12 @@ Options::Options(std::string lab, const std::string& purpose)
     count("--repeat", repeat_, 1, "timed runs of each kernel [20, fewer for a slow variant]");
     count("--warmup", warmup_, 0, "untimed runs before them [3]");
     app.add_flag("--flush-l2", flush_l2_, "on a GPU, empty the L2 cache before every timed run");
-    auto seed = std::make_shared<std::string>();
-    app.add_option("--seed", *seed, "of the random input [42]")->type_name("NUMBER");
-    checks_.push_back([=, this] {
-        if (app_->count("--seed") > 0) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
-    });
-    auto order = std::make_shared<std::string>();
-    app.add_option("--order", *order, "CUDA emulator: run blocks, warps and commands in another order [0]")
-        ->type_name("NUMBER");
-    checks_.push_back([=, this] {
-        if (app_->count("--order") == 0) return;
-        // The emulator reads its settings when it is first called, which is after this.
-        setenv("CUDA_EMULATOR_ORDER", std::to_string(parse_size(*order, "--order")).c_str(), 1);
-    });
+    option("--seed", "NUMBER", "of the random input [42]",
+           [this](const std::string& text) { seed_ = static_cast<std::uint64_t>(parse_size(text, "--seed")); });
+    option("--order", "NUMBER", "CUDA emulator: run blocks, warps and commands in another order [0]",
+           [](const std::string& text) { // the emulator reads its settings when it is first called, which is after this
+               setenv("CUDA_EMULATOR_ORDER", std::to_string(parse_size(text, "--order")).c_str(), 1);
+           });
     app.add_option("--study", study_, "run a study instead of one problem; 'list' names them")->type_name("NAME");
     app.add_option("--recorded", recorded_, "show stored results of these devices beside this run's: h100,h200")
         ->type_name("NAME");
@@ -99,15 +90,22 @@ Options::Options(std::string lab, const std::string& purpose)
 
 Options::~Options() = default;
 
+void Options::option(const std::string& name, const std::string& type, const std::string& help,
+                     const std::function<void(const std::string&)>& take) {
+    auto text = std::make_shared<std::string>();
+    app_->add_option(name, *text, help)->type_name(type);
+    checks_.push_back([=, this] {
+        if (given(name)) take(*text);
+    });
+}
+
 void Options::size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
                    std::size_t most) {
     lab_options_.push_back(name);
-    auto text = std::make_shared<std::string>();
     const bool has_default = value >= least; // else it stands for "not given", and the help says what happens then
-    app_->add_option(name, *text, has_default ? fmt::format("{} [{}]", help, value) : help)->type_name("SIZE");
-    checks_.push_back([=, this, &value] {
-        if (app_->count(name) == 0) return;
-        const auto number = static_cast<std::size_t>(parse_size(*text, name));
+    const std::string text = has_default ? fmt::format("{} [{}]", help, value) : help;
+    option(name, "SIZE", text, [=, &value](const std::string& word) {
+        const auto number = static_cast<std::size_t>(parse_size(word, name));
         if (number < least)
             throw UsageError(fmt::format("{}: {} is too small, at least {} is needed", name, number, least));
         if (number > most)
@@ -134,14 +132,11 @@ void Options::small(const std::string& name, std::string& value, const std::stri
 
 void Options::number(const std::string& name, double& value, double least, double most, const std::string& help) {
     lab_options_.push_back(name);
-    auto text = std::make_shared<std::string>();
-    app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("NUMBER");
-    checks_.push_back([=, this, &value] {
-        if (app_->count(name) == 0) return;
-        const std::optional<double> number = real_in(*text);
-        if (!number) throw UsageError(fmt::format("{}: '{}' is not a number", name, *text));
+    option(name, "NUMBER", fmt::format("{} [{}]", help, value), [=, &value](const std::string& text) {
+        const std::optional<double> number = real_in(text);
+        if (!number) throw UsageError(fmt::format("{}: '{}' is not a number", name, text));
         if (!(*number >= least && *number <= most))
-            throw UsageError(fmt::format("{}: {} is not between {} and {}", name, *text, least, most));
+            throw UsageError(fmt::format("{}: {} is not between {} and {}", name, text, least, most));
         value = *number;
     });
 }
@@ -196,8 +191,8 @@ void Options::check_values(int argc, const char* const* argv) const {
             if (equals + 1 == word.size()) throw UsageError(fmt::format("{}: is empty", name));
             continue;
         }
-        const std::string value = i + 1 < argc ? argv[i + 1] : "";
         if (i + 1 == argc) throw UsageError(fmt::format("{}: its value is missing", name));
+        const std::string value = argv[i + 1];
         if (value.starts_with("--") || value == "-h")
             throw UsageError(fmt::format("{}: its value is missing; next is {} (a value like that: {}={})", name, value,
                                          name, value));
@@ -283,25 +278,24 @@ bool Options::parse(int argc, const char* const* argv) {
         throw UsageError(fmt::format("{}: {} has no variants", list_ ? "--list" : "--variant", lab_));
     if (studies_.empty() && !study_.empty()) throw UsageError(fmt::format("--study: {} has no studies", lab_));
     if (list_) {
-        std::size_t width = 0;
-        for (const auto& v : variants_) width = std::max(width, v.name.size());
+        const std::size_t width = longest_name(variants_);
         for (const auto& v : variants_) fmt::print("{:<{}}  {:<6}  {}\n", v.name, width, name_of(v.backend), v.summary);
         flush_stdout();
         return false;
     }
     if (study_ == "list") {
-        std::size_t width = 0;
-        for (const auto& s : studies_) width = std::max(width, s.name.size());
+        const std::size_t width = longest_name(studies_);
         for (const auto& s : studies_) fmt::print("{:<{}}  {}\n", s.name, width, s.summary);
         flush_stdout();
         return false;
     }
     if (!study_.empty()) {
-        std::vector<std::string> names;
-        for (const auto& s : studies_) names.push_back(s.name);
-        if (!contains(names, study_)) throw UsageError(fmt::format("--study: '{}' is not {}", study_, listed(names)));
-        const auto study =
-            std::find_if(studies_.begin(), studies_.end(), [&](const auto& t) { return t.name == study_; });
+        const auto study = std::ranges::find(studies_, study_, &StudySummary::name);
+        if (study == studies_.end()) {
+            std::vector<std::string> names;
+            for (const auto& s : studies_) names.push_back(s.name);
+            throw UsageError(fmt::format("--study: '{}' is not {}", study_, listed(names)));
+        }
         for (const std::string& option : lab_options_)
             if (given(option) && !contains(study->takes, option))
                 throw UsageError(fmt::format("{}: the study '{}' does not take it", option, study_));
@@ -314,7 +308,7 @@ bool Options::parse(int argc, const char* const* argv) {
                 fmt::format("--recorded: no results of '{}' are stored; there are: {}", name, fmt::join(names, " ")));
     chosen_variants_ = split_commas(chosen_variants_);
     for (const std::string& name : chosen_variants_)
-        if (std::none_of(variants_.begin(), variants_.end(), [&](const auto& v) { return v.name == name; }))
+        if (std::ranges::find(variants_, name, &VariantSummary::name) == variants_.end())
             throw UsageError(fmt::format("--variant: no variant is named '{}' (--list names them)", name));
     chosen_backends_ = split_commas(chosen_backends_);
     for (const std::string& name : chosen_backends_)
@@ -328,7 +322,7 @@ bool Options::parse(int argc, const char* const* argv) {
             for (const Device& d : all) here += fmt::format("{}{} ({})", here.empty() ? "" : ", ", d.id(), d.name);
             std::string why; // for "cuda" or "cuda:0" where there is no CUDA
             for (const Backend backend : {Backend::opencl, Backend::cuda})
-                if (lower(requested).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
+                if (detail::lower(requested).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
                     why = fmt::format(" ({})", why_no_devices(backend));
             throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", requested, why, here));
         }
@@ -357,17 +351,16 @@ bool Options::wants(std::string_view variant, Backend backend) const {
 }
 
 bool Options::wants_any(Backend backend) const {
-    return std::any_of(variants_.begin(), variants_.end(),
-                       [&](const auto& v) { return v.backend == backend && wants(v.name, backend); });
+    return std::ranges::any_of(variants_,
+                               [&](const auto& v) { return v.backend == backend && wants(v.name, backend); });
 }
 
 bool Options::named(std::string_view variant) const { return recorded_.empty() && contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {
-    const auto is_its_name = [&](const std::string& requested) { return lower(requested) == name_of(backend); };
+    const auto is_its_name = [&](const std::string& requested) { return detail::lower(requested) == name_of(backend); };
     if (!recorded_.empty()) return false;
-    return contains(chosen_backends_, name_of(backend)) ||
-           std::any_of(chosen_devices_.begin(), chosen_devices_.end(), is_its_name);
+    return contains(chosen_backends_, name_of(backend)) || std::ranges::any_of(chosen_devices_, is_its_name);
 }
 
 std::string Options::why_no_devices(Backend backend) const {
@@ -394,10 +387,8 @@ std::vector<Device> Options::devices(Backend backend) const {
     if (!why_no_devices(backend).empty()) return {};
     std::vector<Device> chosen;
     for (const Device& device : gpulab::devices(backend)) {
-        const bool wanted = chosen_devices_.empty() ||
-                            std::any_of(chosen_devices_.begin(), chosen_devices_.end(),
-                                        [&](const auto& requested) { return device.is_meant_by(requested); });
-        if (wanted) chosen.push_back(device);
+        const auto means_it = [&](const std::string& requested) { return device.is_meant_by(requested); };
+        if (chosen_devices_.empty() || std::ranges::any_of(chosen_devices_, means_it)) chosen.push_back(device);
     }
     return chosen;
 }

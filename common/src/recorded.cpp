@@ -42,15 +42,12 @@ std::optional<Parameter> parameter(const std::string& name, const Json& value) {
     return {};
 }
 
-double number(const Json& object, const char* name) { // 0: not measured
+template <class T> T known(const Json& object, const char* name) { // 0 or "": not measured, or not there
     const auto found = object.find(name);
-    return found == object.end() || found->is_null() ? 0.0 : found->get<double>();
+    return found == object.end() || found->is_null() ? T{} : found->get<T>();
 }
-
-std::string text(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found == object.end() || found->is_null() ? "" : found->get<std::string>();
-}
+double number(const Json& object, const char* name) { return known<double>(object, name); }
+std::string text(const Json& object, const char* name) { return known<std::string>(object, name); }
 
 Backend backend(const std::string& name) {
     for (const Backend one : {Backend::cpu, Backend::opencl, Backend::cuda})

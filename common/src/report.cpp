@@ -44,20 +44,17 @@ std::string today() {
 
 Surroundings real_surroundings(const Options& options) {
     Surroundings real{.terminal = terminal_of_stdout(), .date = today(), .gpu_state = gpu_state};
-    if (options.study().empty()) return real; // only the rows of a study name devices: no need to look for any
-    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
-        if (options.devices(backend).size() > 1) real.several_devices = true;
+    if (!options.study().empty()) // only the rows of a study name devices: else there is no need to look for any
+        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+            real.several_devices = real.several_devices || options.devices(backend).size() > 1;
     return real;
 }
 
 } // namespace
 
-struct Report::State {
-    const Options& options;
+struct Report::State : Reported {
     OutputFile json, csv;
     Surroundings surroundings;
-    std::deque<ReportedRun> runs;
-    ReportedDevices devices;
     std::map<std::string, GpuState> before; // the first result, by id
     int passed = 0, failed = 0, skipped = 0;
     double best_percent = 0;
@@ -79,8 +76,9 @@ struct Report::State {
     const int errors = std::uncaught_exceptions(); // under way when the report begins
 
     State(const Options& o, std::optional<Surroundings> made_up)
-        : options(o), json(output_file(o.json())), csv(output_file(o.csv())),
+        : Reported{o, ""}, json(output_file(o.json())), csv(output_file(o.csv())),
           surroundings(made_up ? *made_up : real_surroundings(options)) {
+        date = surroundings.date;
         if (surroundings.gpu_state)
             for (const Device& gpu : options.devices(Backend::cuda))
                 if (!gpu.emulated) before[gpu.id()] = surroundings.gpu_state(gpu);
@@ -138,15 +136,15 @@ struct Report::State {
     }
 
     void write_files() {
-        if (json) json.write(json_text(options, runs, devices, surroundings.date));
-        if (csv) csv.write(csv_text(options, runs, devices, surroundings.date));
+        if (json) json.write(json_text(*this));
+        if (csv) csv.write(csv_text(*this));
     }
 
     /// The files as they would be if the run ended now. If a disk is full, finish() says so.
     void write_so_far() noexcept {
         try {
-            if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
-            if (csv.repeatable()) csv.write(csv_text(options, runs, devices, surroundings.date));
+            if (json.repeatable()) json.write(json_text(*this));
+            if (csv.repeatable()) csv.write(csv_text(*this));
         } catch (...) {
         }
     }
@@ -164,23 +162,17 @@ struct Report::State {
 
     void print(const Result& r) {
         clear_progress();
-        if (quiet) {
-            print_quietly(r);
-        } else {
+        if (!quiet) {
             print_heading(r);
             print_notes();
             fmt::print("{}", table->row(runs.back().problem, r, r.has_device ? "" : stated[place_of(r)]));
+        } else if (r.status == Result::Status::passed) {
+            show_progress(r.variant);
+        } else {
+            const char* const how = r.status == Result::Status::failed ? "WRONG" : "skipped";
+            print_wrapped(fmt::format("{} on {}: {}: {}", r.variant, place_of(r), how, r.reason));
         }
         detail::flush_so_far();
-    }
-
-    void print_quietly(const Result& r) {
-        if (r.status == Result::Status::passed) {
-            show_progress(r.variant);
-            return;
-        }
-        const bool failed_ = r.status == Result::Status::failed;
-        print_wrapped(fmt::format("{} on {}: {}: {}", r.variant, place_of(r), failed_ ? "WRONG" : "skipped", r.reason));
     }
 
     void print_notes() {
@@ -210,9 +202,7 @@ struct Report::State {
         print_wrapped(text);
     }
 
-    /// The parameters of the current problem that have no column: "n = 1000, type = float".
-    std::string group_text() const { return without_column(runs.back().problem); }
-
+    /// Those that have no column: "n = 1000, type = float".
     std::string without_column(const Parameters& parameters) const {
         std::string text;
         for (const Parameter& p : parameters)
@@ -223,7 +213,7 @@ struct Report::State {
 
     /// What stands above a row when it is the first of its device, or of its group of problems.
     void print_heading(const Result& r) {
-        const std::string now = group_text();
+        const std::string now = without_column(runs.back().problem);
         const bool new_group = is_study() && (!table || now != group);
         const bool new_place = is_study() ? introduced.insert(place_of(r)).second : place_of(r) != place;
         if (!new_group && !new_place) return;
@@ -332,7 +322,7 @@ Report::Report(const Options& options, Parameters problem, std::optional<Surroun
         fmt::print("{}, study {}\n", options.lab(), options.study());
     } else {
         begin(std::move(problem));
-        state_->print_wrapped(options.lab() + ": " + state_->group_text());
+        state_->print_wrapped(options.lab() + ": " + state_->without_column(state_->runs.back().problem));
     }
     detail::flush_so_far();
     if (!state_->is_study()) doing("the right answer, on the CPU");

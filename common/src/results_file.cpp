@@ -85,14 +85,14 @@ Json json_of(const Result& r) {
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// The problem and what holds for all of its results.
-Json json_of(const Options& options, const ReportedRun& run, const std::string& date = "") {
+Json json_of(const Reported& all, const ReportedRun& run) {
     Json object;
-    object["lab"] = options.lab();
-    if (!date.empty()) object["date"] = date;
-    if (!options.study().empty()) object["study"] = options.study();
+    object["lab"] = all.options.lab();
+    if (!all.date.empty()) object["date"] = all.date;
+    if (!all.options.study().empty()) object["study"] = all.options.study();
     object["problem"] = Json::object();
     for (const Parameter& p : run.problem) set(object["problem"], p);
-    object["problem"]["seed"] = options.seed();
+    object["problem"]["seed"] = all.options.seed();
     const bool timed = run.sequential.ms > 0;
     object["sequential_variant"] = timed ? Json(run.sequential.variant) : Json(nullptr);
     object["sequential_ms"] = or_null(run.sequential.ms, timed);
@@ -108,16 +108,15 @@ std::vector<Result> ordered(const Options& options, const ReportedRun& run) {
 }
 
 /// A run as an object with one variant on each line, so that results can be read and compared line by line.
-std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices,
-                    const std::string& date) {
-    Json object = json_of(options, run, date);
+std::string text_of(const Reported& all, const ReportedRun& run) {
+    Json object = json_of(all, run);
     object["devices"] = Json::array();
-    for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known));
+    for (const auto& [id, known] : all.devices) object["devices"].push_back(json_of(known));
     std::string text = compact(object);
     text.pop_back(); // the brace: the variants follow
     text += ",\"variants\":[";
     bool first = true;
-    for (const Result& r : ordered(options, run)) {
+    for (const Result& r : ordered(all.options, run)) {
         text += (first ? "\n  " : ",\n  ") + compact(json_of(r));
         first = false;
     }
@@ -153,20 +152,19 @@ void flatten(Json& row, const Json& object, const std::string& outer = "") {
 }
 
 /// What the JSON file says of a result, in one flat object: the problem, the device and the result.
-Json row_of(const Options& options, const ReportedRun& run, const Result& r, const ReportedDevices& devices,
-            const std::string& date) {
+Json row_of(const Reported& all, const ReportedRun& run, const Result& r) {
     Json row = Json::object(), result = json_of(r);
-    flatten(row, json_of(options, run, date));
+    flatten(row, json_of(all, run));
     row["variant"] = result["name"];
     row["backend"] = result["backend"];
     row["device"] = result["device"];
     result.erase("name");
     if (result["kernel_ms"].is_null()) result["kernel_ms"] = {{"median", nullptr}, {"min", nullptr}, {"max", nullptr}};
-    const auto known = r.has_device ? devices.find(r.device.id()) : devices.end();
-    Json device = json_of(known != devices.end() ? known->second : ReportedDevice{});
+    const auto known = r.has_device ? all.devices.find(r.device.id()) : all.devices.end();
+    Json device = json_of(known != all.devices.end() ? known->second : ReportedDevice{});
     device.erase("id"); // the result has them
     device.erase("backend");
-    if (known == devices.end())
+    if (known == all.devices.end())
         for (const char* const name : {"name", "platform", "memory_bytes", "compute_units"}) device[name] = nullptr;
     flatten(row, device, "device");
     flatten(row, result);
@@ -181,27 +179,23 @@ Slowed slowed(const ReportedDevice& device) {
             device.after->slowed_by_heat_ms - device.before->slowed_by_heat_ms};
 }
 
-std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
-                      const std::string& date) {
-    if (options.study().empty()) return json_of(options, runs.front(), devices, date) + "\n";
+std::string json_text(const Reported& all) {
+    if (all.options.study().empty()) return text_of(all, all.runs.front()) + "\n";
     std::string text = "[";
-    for (const ReportedRun& run : runs) text += (text == "[" ? "\n" : ",\n") + json_of(options, run, devices, date);
+    for (const ReportedRun& run : all.runs) text += (text == "[" ? "\n" : ",\n") + text_of(all, run);
     return text + "\n]\n";
 }
 
-std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
-                     const std::string& date) {
+std::string csv_text(const Reported& all) {
     std::vector<Json> rows;
     std::vector<std::string> columns;
     const auto note_columns = [&](const Json& row) {
         for (const auto& [name, value] : row.items())
             if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
     };
-    for (const ReportedRun& run : runs)
-        note_columns(row_of(options, run, {}, devices, date)); // the labs' own figures follow
-    for (const ReportedRun& run : runs)
-        for (const Result& r : ordered(options, run))
-            note_columns(rows.emplace_back(row_of(options, run, r, devices, date)));
+    for (const ReportedRun& run : all.runs) note_columns(row_of(all, run, {})); // the labs' own figures follow
+    for (const ReportedRun& run : all.runs)
+        for (const Result& r : ordered(all.options, run)) note_columns(rows.emplace_back(row_of(all, run, r)));
     std::string text;
     const auto add_line = [&](const auto& cell_of) {
         for (const std::string& name : columns) text += (&name == &columns.front() ? "" : ",") + cell_of(name);

@@ -32,16 +32,19 @@ struct Slowed {
 };
 Slowed slowed(const ReportedDevice& device);
 
-/// The devices that took part, by id.
-using ReportedDevices = std::map<std::string, ReportedDevice>;
+/// What the files hold.
+struct Reported {
+    const Options& options;
+    std::string date; ///< of the runs; empty: unknown
+    std::deque<ReportedRun> runs = {};
+    std::map<std::string, ReportedDevice> devices = {}; ///< that took part, by id
+};
 
-/// One object for a single run, a list of them for a study. @param date of the runs; empty: unknown
-std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
-                      const std::string& date);
+/// One object for a single run, a list of them for a study.
+std::string json_text(const Reported& all);
 
 /// One line of headings, and one line for each result, with all that the JSON text says of it. A number has the fewest
 /// digits that read back the same. Where a lab's own figure has the name of a field, the figure has the column.
-std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
-                     const std::string& date);
+std::string csv_text(const Reported& all);
 
 } // namespace gpulab

@@ -23,12 +23,9 @@ std::int64_t parse_size(const std::string& text, std::string_view what) {
     const auto [rest, error] = std::from_chars(begin, end, whole);
     if (error == std::errc::result_out_of_range) throw wrong("is too large");
     if (error != std::errc{}) throw wrong("is not a whole number (examples: 1000000, 1e6, 2^20, 16Mi)");
-    const std::string suffix(rest, end);
-    if (suffix.empty()) {
-        if (whole < 0) throw wrong("is negative");
-        return whole;
-    }
     if (whole < 0) throw wrong("is negative");
+    const std::string suffix(rest, end);
+    if (suffix.empty()) return whole;
 
     static const std::map<std::string, double> units = {
         {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024.0}, {"Mi", 1048576.0}, {"Gi", 1073741824.0}};

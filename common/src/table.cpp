@@ -39,23 +39,14 @@ std::string named_cell(const Parameter* p, const NamedColumn& column, std::size_
     return text.size() <= width ? text : fmt::format("{:.1e}", *number);
 }
 
-std::string painted(const std::string& text, const char* code, const Terminal& terminal) {
-    return terminal.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-}
-
-} // namespace
-
-namespace {
 /// Without characters that a terminal would act on.
 std::string harmless(std::string text) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
     return text;
 }
-} // namespace
 
-std::string green(const std::string& text, const Terminal& terminal) { return painted(text, "32", terminal); }
-std::string red(const std::string& text, const Terminal& terminal) { return painted(text, "31", terminal); }
+} // namespace
 
 std::string shown(const Parameter& p) {
     if (const auto* text = std::get_if<std::string>(&p.value)) return harmless(*text);
@@ -156,7 +147,8 @@ std::string Table::row(const Parameters& problem, const Result& r, const std::st
     text.append(gap_, ' ');
     const bool right = r.status == Result::Status::passed;
     const std::string& below = right ? r.note : r.reason;
-    text += (right ? green("right", terminal_) : red("WRONG", terminal_)) + "\n";
+    const char *const word = right ? "right" : "WRONG", *const colour = right ? "\x1b[32m" : "\x1b[31m";
+    text += terminal_.colour ? fmt::format("{}{}\x1b[0m\n", colour, word) : fmt::format("{}\n", word);
     return below.empty() ? text : text + wrapped(below, terminal_.columns, indent, indent);
 }
 

@@ -58,8 +58,4 @@ private:
     std::vector<std::string> left_out_;
 };
 
-/// In green or in red where the terminal has colours.
-std::string green(const std::string& text, const Terminal& terminal);
-std::string red(const std::string& text, const Terminal& terminal); ///< see green()
-
 } // namespace gpulab

@@ -11,13 +11,12 @@ namespace gpulab {
 
 namespace {
 
-/// The width that the terminal behind stdout says it has; 0 when it says nothing.
+/// The width of the terminal behind stdout; 0 when nothing says it.
 std::size_t width_of_stdout() {
-#if defined(TIOCGWINSZ)
+    const char* const told = std::getenv("COLUMNS");
+    if (told && std::atoi(told) > 0) return static_cast<std::size_t>(std::atoi(told));
     winsize size{};
-    if (ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0) return size.ws_col;
-#endif
-    return 0;
+    return ioctl(fileno(stdout), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /// Whether a line may end before this character: a space or a line feed, but not beside an equals sign.
@@ -28,23 +27,14 @@ bool may_break(std::string_view text, std::size_t at) {
 
 } // namespace
 
-Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVariables& variables) {
-    Terminal terminal;
-    if (!is_terminal) return terminal;
-    if (variables.columns && std::atoi(variables.columns) > 0)
-        columns = static_cast<std::size_t>(std::atoi(variables.columns));
-    if (columns > 0) terminal.columns = std::clamp(columns, min_columns, max_columns);
-    const bool refused = variables.no_color && *variables.no_color;
-    const bool dumb = variables.term && std::string_view(variables.term) == "dumb";
-    terminal.colour = !refused && !dumb;
-    return terminal;
-}
-
 Terminal terminal_of_stdout() {
-    Terminal terminal = make_terminal(
-        isatty(fileno(stdout)) != 0, width_of_stdout(),
-        {.columns = std::getenv("COLUMNS"), .no_color = std::getenv("NO_COLOR"), .term = std::getenv("TERM")});
+    Terminal terminal;
     terminal.progress = isatty(fileno(stderr)) != 0;
+    if (isatty(fileno(stdout)) == 0) return terminal;
+    if (const std::size_t columns = width_of_stdout(); columns > 0)
+        terminal.columns = std::clamp(columns, min_columns, max_columns);
+    const char *const no_color = std::getenv("NO_COLOR"), *const term = std::getenv("TERM");
+    terminal.colour = !(no_color && *no_color) && !(term && std::string_view(term) == "dumb");
     return terminal;
 }
 

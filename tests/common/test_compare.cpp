@@ -145,6 +145,12 @@ Floats thousand() {
     return values;
 }
 
+/// What a message says behind these words up to the first wrong element; "" when it does not have the words.
+std::string after(const std::string& message, const std::string& words) {
+    const std::size_t at = message.find(words), begin = at + words.size();
+    return at == std::string::npos ? "" : message.substr(begin, message.find(". First") - begin);
+}
+
 /// Where the message says that the wrong elements are, when those of which `is_wrong(i)` are 0.5 too large.
 template <class IsWrong> std::string where(const IsWrong& is_wrong) {
     const Floats expected = thousand();
@@ -156,9 +162,7 @@ template <class IsWrong> std::string where(const IsWrong& is_wrong) {
             ++count;
         }
     const std::string message = compare(expected, actual, 0.1).message;
-    const std::string begin = std::to_string(count) + " of 1000 elements wrong: ";
-    CHECK(message.starts_with(begin));
-    return message.substr(begin.size(), message.find(". First") - begin.size());
+    return after(message, std::to_string(count) + " of 1000 elements wrong: ");
 }
 
 /// What the message says the wrong ones look like, when element i is wrong(i) instead.
@@ -166,10 +170,7 @@ template <class Wrong> std::string look(const Wrong& wrong, std::size_t begin = 
     const Floats expected = thousand();
     Floats actual = expected;
     for (std::size_t i = begin; i < end; ++i) actual[i] = wrong(i);
-    const std::string message = compare(expected, actual, 0.1).message, before = "; looks like: ";
-    const std::size_t at = message.find(before);
-    if (at == std::string::npos) return "";
-    return message.substr(at + before.size(), message.find(". First") - at - before.size());
+    return after(compare(expected, actual, 0.1).message, "; looks like: ");
 }
 
 } // namespace
@@ -240,9 +241,7 @@ TEST_CASE("a failure says in words what the wrong elements hold") {
 TEST_CASE("of many wrong bytes some look like poison by chance, and are not called unwritten") {
     using Bytes = std::vector<unsigned char>;
     const auto look = [](const Bytes& expected, const Bytes& actual) {
-        const std::string message = compare(expected, actual, 0).message;
-        const auto begin = message.find("looks like: ");
-        return begin == std::string::npos ? "" : message.substr(begin + 12, message.find(". First") - begin - 12);
+        return after(compare(expected, actual, 0).message, "looks like: ");
     };
     const auto random_bytes = [](std::size_t n, std::uint64_t seed) {
         Bytes bytes(n);

@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "cuda_ceilings.hpp"
@@ -179,43 +180,47 @@ TEST_CASE("a CUDA device is described as the runtime describes it", "[cuda]") {
     }
 }
 
-TEST_CASE("the copy ceiling copies every byte, and counts each as read and written", "[cuda]") {
-    gpulab::use(devices_or_skip(Backend::cuda).front());
-    const gpulab::Stream stream;
-    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100'003}}) {
-        gpulab::detail::CudaCopy copy(bytes);
-        CHECK(copy.bytes_moved() == 2.0 * static_cast<double>(bytes));
-        std::vector<char> pattern(bytes), got(bytes);
-        for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<char>(i % 101);
-        copy.from.copy_from(pattern);
-        copy.run(stream);
+namespace {
+/// Stands in for the timer: runs work once, and says that the median of five runs is 4 ms.
+struct OneRun {
+    gpulab::Timing operator()(const std::function<void(cudaStream_t)>& work) {
+        const gpulab::Stream stream;
+        work(stream);
         stream.synchronize();
-        copy.to.copy_to(got);
-        CHECK(got == pattern);
+        ++runs;
+        return {4, 1, 9, 5};
     }
     int runs = 0;
-    CHECK(gpulab::detail::cuda_copy_gb_per_s(1000, [&](const auto& body) {
-              body(stream);
-              stream.synchronize();
-              ++runs;
-              return gpulab::Timing{4, 1, 9, 5};
-          }) == 2000 / 4e6);
-    CHECK(runs == 1);
+};
+} // namespace
+
+TEST_CASE("the copy ceiling copies every byte, and counts each as read and written", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100'003}}) {
+        std::vector<char> pattern(bytes), got(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<char>(i % 101);
+        const DeviceBuffer<char> from(pattern);
+        DeviceBuffer<char> to(bytes);
+        OneRun timer;
+        CHECK(gpulab::detail::cuda_copy_gb_per_s(from, to, std::ref(timer)) == 2.0 * static_cast<double>(bytes) / 4e6);
+        CHECK(timer.runs == 1);
+        to.copy_to(got);
+        CHECK(got == pattern);
+    }
 }
 
 namespace {
 
-template <class T> void check_chains(gpulab::Arithmetic kind) {
-    const gpulab::Stream stream;
+template <class T> void check_chains() {
+    const std::size_t threads = gpulab::detail::cuda_chain_threads();
+    CHECK(threads == std::size_t{256} * 16 * gpulab::multiprocessor_count());
     for (const int steps : {0, 1, 100}) {
-        gpulab::detail::CudaMultiplyAdds<T> chains(steps, true);
-        CHECK(chains.threads() == std::size_t{256} * 16 * gpulab::multiprocessor_count());
-        CHECK(chains.flops() == 2.0 * 8 * steps * static_cast<double>(chains.threads()));
-        REQUIRE(chains.sums.size() == chains.threads());
-        chains.run(stream);
-        stream.synchronize();
-        std::vector<T> sums(chains.threads());
-        chains.sums.copy_to(sums);
+        std::vector<T> sums(threads);
+        DeviceBuffer<T> kept(threads), not_kept(1);
+        const double flops = 2.0 * 8 * steps * static_cast<double>(threads);
+        for (DeviceBuffer<T>* const to : {&kept, &not_kept})
+            CHECK(gpulab::detail::cuda_gflop_per_s(steps, *to, OneRun()) == flops / 4e6);
+        kept.copy_to(sums);
         std::vector<double> expected(256);
         for (std::size_t thread = 0; thread < 256; ++thread)
             for (int j = 0; j < 8; ++j) {
@@ -228,20 +233,14 @@ template <class T> void check_chains(gpulab::Arithmetic kind) {
             wrong += !(std::abs(sums[i] - expected[i % 256]) <= (sizeof(T) == 4 ? 1e-5 : 1e-13) * expected[i % 256]);
         CHECK(wrong == 0);
     }
-    const double operations = gpulab::detail::CudaMultiplyAdds<T>(10).flops();
-    CHECK(gpulab::detail::cuda_gflop_per_s(kind, 10, [&](const auto& body) {
-              body(stream);
-              stream.synchronize();
-              return gpulab::Timing{4, 1, 9, 5};
-          }) == operations / 4e6);
 }
 
 } // namespace
 
 TEST_CASE("the arithmetic ceiling is two operations for each step of a chain, over the median", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
-    check_chains<float>(gpulab::Arithmetic::fp32);
-    check_chains<double>(gpulab::Arithmetic::fp64);
+    check_chains<float>();
+    check_chains<double>();
 }
 
 TEST_CASE("occupancy is between nothing and all warps", "[cuda]") {
@@ -334,18 +333,18 @@ TEST_CASE("a stream of high priority comes before the others", "[cuda]") {
 
 namespace {
 
-__global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
+__global__ void planted_stray_kernel(const int*, int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
 
 // Past the end of 128 elements (512 bytes), where the next array may begin without a gap.
 __global__ void planted_next_kernel(const int* in, int* out) { out[threadIdx.x] = in[128 + threadIdx.x]; }
 
-__global__ void planted_race_kernel(int* out) { // neighbours read without a barrier
+__global__ void planted_race_kernel(const int*, int* out) { // neighbours read without a barrier
     __shared__ int values[64];
     values[threadIdx.x] = static_cast<int>(threadIdx.x);
     out[threadIdx.x] = values[63 - threadIdx.x];
 }
 
-__global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a branch that not every thread takes
+__global__ void planted_divergent_barrier_kernel(const int*, int* out) { // in a branch that not every thread takes
     if (threadIdx.x % 2 == 0) __syncthreads();
     __syncthreads(); // where the others meet those at the barrier above
     out[threadIdx.x] = 1;
@@ -354,13 +353,13 @@ __global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a b
 __global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 
 /// Runs a kernel whose mistake a tool of compute-sanitizer must find. Only under that tool.
-template <class Launch> void run_planted(const Launch& launch) {
+void run_planted(void (*kernel)(const int*, int*)) {
     gpulab::use(devices_or_skip(Backend::cuda).front());
-    const DeviceBuffer<int> unset(128), out(64);
+    const DeviceBuffer<int> unset(128);
+    DeviceBuffer<int> out(64);
     gpulab::Stopwatch once;
     try {
-        gpulab::watch_stream(
-            once, [&](cudaStream_t s) { launch(const_cast<int*>(unset.data()), const_cast<int*>(out.data()), s); });
+        gpulab::watch_stream(once, [&](cudaStream_t s) { kernel<<<1, 64, 0, s>>>(unset.data(), out.data()); });
     } catch (const gpulab::CudaError&) { // the tool stops the kernel
     }
     SUCCEED();
@@ -369,19 +368,19 @@ template <class Launch> void run_planted(const Launch& launch) {
 } // namespace
 
 TEST_CASE("a planted write outside a buffer, for memcheck", "[.planted-stray-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_stray_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_stray_kernel);
 }
 TEST_CASE("a planted read of the next array, for memcheck", "[.planted-next-cuda]") {
-    run_planted([](int* in, int* out, cudaStream_t s) { planted_next_kernel<<<1, 64, 0, s>>>(in, out); });
+    run_planted(planted_next_kernel);
 }
 TEST_CASE("a planted race in shared memory, for racecheck", "[.planted-race-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_race_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_race_kernel);
 }
 TEST_CASE("a planted barrier in a branch, for synccheck", "[.planted-branch-cuda]") {
-    run_planted([](int*, int* out, cudaStream_t s) { planted_divergent_barrier_kernel<<<1, 64, 0, s>>>(out); });
+    run_planted(planted_divergent_barrier_kernel);
 }
 TEST_CASE("a planted read of unset memory, for initcheck", "[.planted-unset-cuda]") {
-    run_planted([](int* in, int* out, cudaStream_t s) { planted_unset_kernel<<<1, 64, 0, s>>>(in, out); });
+    run_planted(planted_unset_kernel);
 }
 TEST_CASE("kernels in CUDA buffers of exact size are clean, for compute-sanitizer", "[.sanitizer]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());

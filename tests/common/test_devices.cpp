@@ -1,4 +1,3 @@
-#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
 
@@ -36,10 +36,9 @@ TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
     std::ifstream info("/proc/meminfo"); // "MemTotal:  16303420 kB", a little less than there is
     std::string word;
     std::uint64_t kilobytes = 0;
-    if (const auto share = gpulab::detail::share_of_machine().memory_bytes; share > 0) // or less, in a container
-        kilobytes = 0;
-    else if (info >> word >> kilobytes) CHECK(gpulab::host_memory_bytes() / 1024 >= kilobytes);
-    if (kilobytes > 0) CHECK(gpulab::host_memory_bytes() / 1024 < kilobytes + kilobytes / 2);
+    const bool whole = gpulab::detail::share_of_machine().memory_bytes == 0; // a container has less
+    if (const auto found = gpulab::host_memory_bytes() / 1024; whole && info >> word >> kilobytes)
+        CHECK((found >= kilobytes && found < kilobytes + kilobytes / 2));
     CHECK(cpus[0].id() == "cpu:0");
 }
 
@@ -154,8 +153,7 @@ TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[
     check_ceilings(Backend::cpu);
     const gpulab::testing::ScratchFile json;
     gpulab::Options options("lab", "a test");
-    const std::array arguments = {"lab", "--json", json.path().c_str()};
-    REQUIRE(options.parse(3, arguments.data()));
+    REQUIRE(gpulab::testing::parse(options, {"--json", json.path()}));
     const gpulab::Device cpu = gpulab::devices(Backend::cpu).front();
     gpulab::Result result;
     result.device = cpu;
@@ -197,13 +195,15 @@ TEST_CASE("an exception of any part reaches the caller", "[cpu]") {
     }
 }
 
-TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
+TEST_CASE("the environment can say how many threads the CPU has, and as many share work as it is worth", "[cpu]") {
     {
         const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");
         CHECK(gpulab::hardware_threads() == 7);
         CHECK(gpulab::parts_for(1000, 100) == 7);
         CHECK(gpulab::parts_for(699, 100) == 6);
-        CHECK(gpulab::parts_for(99, 100) == 1);
+        CHECK(gpulab::parts_for(200, 100) == 2);
+        CHECK(gpulab::parts_for(199, 100) == 1);
+        CHECK(gpulab::parts_for(0, 100) == 1);
     }
     for (const char* bad : {"", "0", "-1", "7x", "seven", "4097", "1000000"}) {
         INFO("'" << bad << "'");

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -14,18 +13,20 @@
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/input_file.hpp"
+#include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 
 #include <csignal>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
 using gpulab::OutputFile;
 using gpulab::testing::bytes_of;
+using gpulab::testing::in_child;
 
 namespace {
 
@@ -35,13 +36,9 @@ struct Folder : gpulab::testing::ScratchFolder {
 
 /// What the constructor says against a path, without the path.
 std::string refusal(const std::string& path) {
-    try {
-        const OutputFile file(path);
-    } catch (const gpulab::UsageError& e) {
-        const std::string text = e.what(), begin = "cannot write " + path + ": ";
-        return text.starts_with(begin) ? text.substr(begin.size()) : "not named: " + text;
-    }
-    return "";
+    const std::string text = gpulab::testing::message_of([&] { const OutputFile file(path); });
+    const std::string begin = "cannot write " + path + ": ";
+    return text.starts_with(begin) ? text.substr(begin.size()) : text;
 }
 
 } // namespace
@@ -154,26 +151,6 @@ unsigned mode_of(const std::string& path) {
     struct stat status {};
     REQUIRE(::stat(path.c_str(), &status) == 0);
     return status.st_mode & 07777u;
-}
-
-/// Runs a function in a process of its own. @param user whether as a user without special rights
-/// @return what it returns; 99 when it throws; minus the signal that has ended it
-int in_child(const std::function<int()>& body, bool user = false) {
-    std::fflush(nullptr);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        int code = 99;
-        try {
-            if (!user || ::geteuid() != 0 || ::setuid(65534) == 0) code = body();
-        } catch (...) {
-        }
-        std::fflush(nullptr);
-        ::_exit(code);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 bool limit_files_to(rlim_t bytes) {

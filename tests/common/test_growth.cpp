@@ -10,6 +10,7 @@
 
 #include "gpulab/growth.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/parse.hpp"
 
 using gpulab::Backend;
 using gpulab::Growth;
@@ -36,12 +37,12 @@ const std::array table = {gpulab::Variant<Run>{"cpu_fast", "1 ms per element", B
 
 struct Parsed : Options {
     std::size_t n = 7;
-    explicit Parsed(std::vector<const char*> arguments = {}) : Options("lab", "a test") {
+    explicit Parsed(std::vector<std::string> arguments = {}) : Options("lab", "a test") {
         size("--n", n, 1, "elements");
         variants(table);
         studies({{"growth", "how cost grows", {"--n"}}});
-        arguments.insert(arguments.begin(), {"lab", "--backend", "cpu", "--study", "growth", "--repeat", "1"});
-        REQUIRE(parse(static_cast<int>(arguments.size()), arguments.data()));
+        arguments.insert(arguments.begin(), {"--backend", "cpu", "--study", "growth", "--repeat", "1"});
+        REQUIRE(gpulab::testing::parse(*this, arguments));
     }
 };
 
@@ -49,7 +50,7 @@ struct Parsed : Options {
 using Rows = std::vector<std::string>;
 
 /// Runs the study for these sizes. @param bytes of main memory for each element
-Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience& patience = {}, double bytes = 0) {
+Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience& patience, double bytes) {
     Rows rows;
     Report report(options);
     Growth growth(options, report, "cell_and_step", {"cpu_fast", "cpu_slow"}, patience);
@@ -73,10 +74,21 @@ Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience&
     return rows;
 }
 
+struct Study {
+    Rows rows;
+    std::string out; // what it prints
+    bool prints(const std::string& text) const { return out.find(text) != std::string::npos; }
+};
+Study study(const Options& options, const Sizes& sizes, const gpulab::Patience& patience = {}, double bytes = 0) {
+    Study s;
+    s.out = gpulab::testing::printed_by([&] { s.rows = rows_of(options, sizes, patience, bytes); }).out;
+    return s;
+}
+
 } // namespace
 
 TEST_CASE("the sizes of growth go from the first by a factor up to the most, or to what the user gave") {
-    const auto sizes = [](const std::vector<const char*>& arguments, std::size_t first, std::size_t factor,
+    const auto sizes = [](const std::vector<std::string>& arguments, std::size_t first, std::size_t factor,
                           std::size_t most) {
         const Parsed options(arguments);
         Sizes list;
@@ -96,11 +108,10 @@ TEST_CASE("the sizes of growth go from the first by a factor up to the most, or 
 
 TEST_CASE("a result of growth has its time per element, in nanoseconds") {
     const Parsed options;
-    Rows rows;
-    const auto printed = gpulab::testing::printed_by([&] { rows = rows_of(options, {2, 8}); });
-    CHECK(rows == Rows{"cpu_fast 2: ns_per_cell_and_step = 1e+06", "cpu_slow 2: ns_per_cell_and_step = 1e+07",
-                       "cpu_fast 8: ns_per_cell_and_step = 1e+06", "cpu_slow 8: ns_per_cell_and_step = 1e+07"});
-    CHECK(printed.out.find("ns each: nanoseconds of kernel time per cell and step") != std::string::npos);
+    const Study two = study(options, {2, 8});
+    CHECK(two.rows == Rows{"cpu_fast 2: ns_per_cell_and_step = 1e+06", "cpu_slow 2: ns_per_cell_and_step = 1e+07",
+                           "cpu_fast 8: ns_per_cell_and_step = 1e+06", "cpu_slow 8: ns_per_cell_and_step = 1e+07"});
+    CHECK(two.prints("ns each: nanoseconds of kernel time per cell and step"));
 
     Report report(options);
     Growth growth(options, report, "element", {"cpu_fast"});
@@ -115,9 +126,7 @@ TEST_CASE("a result of growth has its time per element, in nanoseconds") {
 }
 
 TEST_CASE("growth measures its own variants, or those that the user names") {
-    Rows rows;
-    (void)gpulab::testing::printed_by([&] { rows = rows_of(Parsed({"--variant", "cpu_other"}), {2}); });
-    CHECK(rows == Rows{"cpu_other 2: ns_per_cell_and_step = 2e+07"});
+    CHECK(study(Parsed({"--variant", "cpu_other"}), {2}).rows == Rows{"cpu_other 2: ns_per_cell_and_step = 2e+07"});
     (void)gpulab::testing::printed_by([&] {
         const Parsed options;
         Report report(options);
@@ -128,22 +137,18 @@ TEST_CASE("growth measures its own variants, or those that the user names") {
 
 TEST_CASE("growth leaves out a variant from the size on at which a run would take too long, and then all sizes") {
     const gpulab::Patience patience{.run_ms = 160};
-    Rows rows;
-    auto printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {8, 16, 32, 128, 256, 512}, patience); });
+    const Study own = study(Parsed(), {8, 16, 32, 128, 256, 512}, patience);
+    const Rows& rows = own.rows;
     REQUIRE(rows.size() == 8);
     CHECK(rows[3] == "cpu_slow 16: ns_per_cell_and_step = 1e+07"); // 160 ms
     CHECK(rows[4] == "cpu_fast 32: ns_per_cell_and_step = 1e+06");
     CHECK(rows[5] == "cpu_slow 32: one run would take about 0.32 s; --variant cpu_slow runs it anyway");
     CHECK(rows[6] == "cpu_fast 128: ns_per_cell_and_step = 1e+06");
     CHECK(rows[7] == "cpu_slow 128: one run would take about 1.3 s; --variant cpu_slow runs it anyway");
-    CHECK(printed.out.find("n = 256 and larger are left out: every variant would take more than 0.16 s for a run") !=
-          std::string::npos);
-
-    printed = gpulab::testing::printed_by([&] {
-        rows = rows_of(Parsed({"--variant", "cpu_slow"}), {8, 256}, patience);
-    });
-    CHECK(rows == Rows{"cpu_slow 8: ns_per_cell_and_step = 1e+07", "cpu_slow 256: ns_per_cell_and_step = 1e+07"});
-    CHECK(printed.out.find("left out") == std::string::npos);
+    CHECK(own.prints("n = 256 and larger are left out: every variant would take more than 0.16 s for a run"));
+    const Study slow = study(Parsed({"--variant", "cpu_slow"}), {8, 256}, patience);
+    CHECK(slow.rows == Rows{"cpu_slow 8: ns_per_cell_and_step = 1e+07", "cpu_slow 256: ns_per_cell_and_step = 1e+07"});
+    CHECK_FALSE(slow.prints("left out"));
 }
 
 TEST_CASE("growth takes the time of all runs and checks of a size, not only that of its kernels") {
@@ -167,13 +172,9 @@ TEST_CASE("growth takes the time of all runs and checks of a size, not only that
 }
 
 TEST_CASE("growth ends before a size that would take too long in all, or that does not fit") {
-    Rows rows;
-    auto printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 4}, {.size_ms = 0}); });
-    CHECK(rows.size() == 4); // two sizes, with two variants
-    CHECK(printed.out.find("n = 4 and larger are left out: with its checks it would take about ") != std::string::npos);
-
-    printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 1'000'000}, {}, 1e12); });
-    CHECK(rows.empty());
-    CHECK(printed.out.find("n = 1 and larger are left out: this problem needs 931.3 GiB of main memory") !=
-          std::string::npos);
+    const Study late = study(Parsed(), {1, 2, 4}, {.size_ms = 0}), large = study(Parsed(), {1, 2, 1'000'000}, {}, 1e12);
+    CHECK(late.rows.size() == 4); // two sizes, with two variants
+    CHECK(late.prints("n = 4 and larger are left out: with its checks it would take about "));
+    CHECK(large.rows.empty());
+    CHECK(large.prints("n = 1 and larger are left out: this problem needs 931.3 GiB of main memory"));
 }

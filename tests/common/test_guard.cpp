@@ -8,6 +8,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab_testing/testing.hpp"
 
 namespace {
 
@@ -15,12 +16,8 @@ using Bytes = std::vector<unsigned char>;
 
 /// What check_guards() says of two bands, or "".
 std::string fault(const Bytes& before, const Bytes& after, std::size_t element_bytes, unsigned char expected) {
-    try {
-        gpulab::check_guards(before.data(), after.data(), before.size(), element_bytes, expected);
-    } catch (const gpulab::WrongResult& e) {
-        return e.what();
-    }
-    return "";
+    return gpulab::testing::message_of<gpulab::WrongResult>(
+        [&] { gpulab::check_guards(before.data(), after.data(), before.size(), element_bytes, expected); });
 }
 
 std::string past_the_end(std::size_t elements) {
@@ -91,14 +88,6 @@ TEST_CASE("GuardBands changes the bands of new buffers, and changes them back") 
         CHECK(now() == std::pair<int, int>(gpulab::high_guard_byte, gpulab::high_guard_byte));
     }
     CHECK(now() == before);
-}
-
-TEST_CASE("a noted stray write is taken once") {
-    gpulab::take_stray_write();
-    CHECK(gpulab::take_stray_write() == "");
-    gpulab::note_stray_write("behind an input");
-    CHECK(gpulab::take_stray_write() == "behind an input");
-    CHECK(gpulab::take_stray_write() == "");
 }
 
 TEST_CASE("the width of the guard bands is 4096 bytes, or what the environment says, in multiples of 512") {

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <ranges>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 #if defined(__linux__)
@@ -182,34 +185,14 @@ TEST_CASE("random doubles have more digits than a float keeps, random floats hav
 }
 
 TEST_CASE("a word is read as the same number with and without from_chars(), which libc++ lacks for real numbers") {
-    for (const char* word : {"0",
-                             "-0",
-                             "1.5",
-                             "-1e-3",
-                             ".5",
-                             "5.",
-                             "1e999",
-                             "-1e999",
-                             "1e-999",
-                             "4e-324",
-                             "inf",
-                             "-INF",
-                             "0.1000000000000000055511151231257827",
-                             "",
-                             " 1",
-                             "1 ",
-                             "0x10",
-                             "-0x1p3",
-                             "1e",
-                             "e5",
-                             "1,5",
-                             "--1",
-                             "- 1",
-                             "1.5.2",
-                             "infinite",
-                             "\t1"}) {
+    const std::string_view words =
+        "0 -0 1.5 -1e-3 .5 5. 1e999 -1e999 1e-999 4e-324 inf -INF 0x10 -0x1p3 1e e5 1,5 --1 1.5.2 "
+        "infinite 0.1000000000000000055511151231257827";
+    std::vector<std::string_view> all = {"", " 1", "1 ", "- 1", "\t1"};
+    for (const auto word : words | std::views::split(' ')) all.emplace_back(word.begin(), word.end());
+    for (const std::string_view word : all) {
         INFO('\'' << word << '\'');
-        CHECK(gpulab::real_in(word) == gpulab::detail::real_by_strtod(word));
+        CHECK(gpulab::real_in(word) == gpulab::detail::real_by_strtod(std::string(word)));
     }
     CHECK(gpulab::real_in("1e999") == std::numeric_limits<double>::infinity());
     CHECK_FALSE(gpulab::real_in("0x10"));

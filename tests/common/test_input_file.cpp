@@ -13,6 +13,7 @@
 #include "gpulab/file.hpp"
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 
 using gpulab::testing::bytes_of;
 using gpulab::testing::ScratchFile;
@@ -21,13 +22,9 @@ namespace {
 
 /// What content_of() says about a file, without the file's name.
 std::string complaint(const std::string& path, std::size_t most = 1 << 20) {
-    try {
-        (void)gpulab::content_of(path, most);
-    } catch (const gpulab::UsageError& e) {
-        const std::string text = e.what(), begin = "cannot read " + path + ": ";
-        return text.starts_with(begin) ? text.substr(begin.size()) : "not named: " + text;
-    }
-    return "";
+    const std::string text = gpulab::testing::message_of([&] { (void)gpulab::content_of(path, most); });
+    const std::string begin = "cannot read " + path + ": ";
+    return text.starts_with(begin) ? text.substr(begin.size()) : text;
 }
 
 /// Text that no pattern repeats for long, so that its compressed form is long as well.

@@ -4,7 +4,6 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,8 +14,7 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/poisoning.hpp"
-#include "gpulab_testing/capture.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -43,10 +41,9 @@ const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cp
 
 /// Options as `lab ARGUMENTS` makes them, with the table above.
 struct Parsed : Options {
-    explicit Parsed(std::vector<const char*> arguments = {}) : Options("lab", "a test") {
+    explicit Parsed(const std::vector<std::string>& arguments = {}) : Options("lab", "a test") {
         variants(table);
-        arguments.insert(arguments.begin(), "lab");
-        REQUIRE(parse(static_cast<int>(arguments.size()), arguments.data()));
+        REQUIRE(gpulab::testing::parse(*this, arguments));
     }
 };
 
@@ -103,8 +100,7 @@ TEST_CASE("choices that leave nothing to run are an error, not an empty success"
     options.variants(table);
     const std::array others = {gpulab::Variant<Run>{"cpu_other", "of another operation", Backend::cpu, one}};
     options.variants(others);
-    std::array arguments = {"lab", "--variant", "cpu_other"};
-    REQUIRE(options.parse(3, arguments.data()));
+    REQUIRE(gpulab::testing::parse(options, {"--variant", "cpu_other"}));
     CHECK_THROWS_AS(gpulab::jobs(table, options), UsageError);
 }
 
@@ -333,8 +329,7 @@ TEST_CASE("a variant that needs more devices than there are is skipped, and name
     CHECK(skipped.has_device);
     Options options("lab", "a test");
     options.variants(many);
-    std::array arguments = {"lab", "--variant", "cpu_two"};
-    REQUIRE(options.parse(3, arguments.data()));
+    REQUIRE(gpulab::testing::parse(options, {"--variant", "cpu_two"}));
     CHECK_THROWS_AS(gpulab::jobs(many, options), UsageError);
 }
 
@@ -412,8 +407,7 @@ TEST_CASE("a problem that does not fit is refused with what it needs, and what t
 TEST_CASE("only devices that a chosen variant runs on must have the memory", "[opencl]") {
     const gpulab::Device device = gpulab::testing::devices_or_skip(Backend::opencl).front();
     const auto memory = static_cast<double>(device.memory_bytes);
-    const std::string id = device.id(); // others may have less
-    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--device", id.c_str()}), 0.99 * memory, 0));
+    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--device", device.id()}), 0.99 * memory, 0)); // others may have less
     CHECK_THROWS_AS(gpulab::check_memory(Parsed({"--backend", "opencl"}), 1e18, 0), UsageError);
     CHECK_NOTHROW(gpulab::check_memory(Parsed({"--variant", "cpu_one"}), 1e18, 0));
 }

@@ -17,6 +17,7 @@
 using gpulab::Backend;
 using gpulab::ClBuffer;
 using gpulab::testing::devices_or_skip;
+using gpulab::testing::each_device;
 
 namespace {
 
@@ -84,142 +85,121 @@ TEST_CASE("descriptions of OpenCL devices match the driver's, in its order", "[o
 
 TEST_CASE("an OpenCL buffer carries data to the device and back, one not written is poisoned, one may be empty",
           "[opencl]") {
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        for (const int length : lengths) {
-            const std::size_t n = static_cast<std::size_t>(length);
-            std::vector<int> numbers(n), copied(n);
-            std::iota(numbers.begin(), numbers.end(), 1);
-            ClBuffer<int>(numbers).copy_to(copied);
-            CHECK(copied == numbers);
-            std::vector<float> out(n, 1);
-            ClBuffer<float>(n).copy_to(out);
-            CHECK(std::ranges::all_of(out, [](float v) { return std::isnan(v); }));
-        }
-        std::vector<float> none;
-        CHECK_NOTHROW(ClBuffer<float>(0).copy_to(none));
-        CHECK_NOTHROW(ClBuffer<float>(none).copy_to(none));
-        ClBuffer<int> buffer(3);
-        for (const std::size_t length : {0, 2, 4}) {
-            std::vector<int> wrong_length(length);
-            CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
-            CHECK_THROWS_AS(buffer.copy_from(wrong_length), gpulab::Error);
-        }
+    each_device(Backend::opencl);
+    for (const int length : lengths) {
+        const std::size_t n = static_cast<std::size_t>(length);
+        std::vector<int> numbers(n), copied(n);
+        std::iota(numbers.begin(), numbers.end(), 1);
+        ClBuffer<int>(numbers).copy_to(copied);
+        CHECK(copied == numbers);
+        std::vector<float> out(n, 1);
+        ClBuffer<float>(n).copy_to(out);
+        CHECK(std::ranges::all_of(out, [](float v) { return std::isnan(v); }));
+    }
+    std::vector<float> none;
+    CHECK_NOTHROW(ClBuffer<float>(0).copy_to(none));
+    CHECK_NOTHROW(ClBuffer<float>(none).copy_to(none));
+    ClBuffer<int> buffer(3);
+    for (const std::size_t length : {0, 2, 4}) {
+        std::vector<int> wrong_length(length);
+        CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
+        CHECK_THROWS_AS(buffer.copy_from(wrong_length), gpulab::Error);
     }
 }
 
 TEST_CASE("a kernel that does not compile is reported by its file and line, without the driver's own files",
           "[opencl]") {
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        const auto message = [](const std::string& text, const std::string& options) -> std::string {
-            try {
-                gpulab::opencl_kernel(text, "misspelt", options);
-            } catch (const gpulab::BuildError& e) {
-                return e.what();
-            }
-            return "it compiles";
-        };
-        using Catch::Matchers::ContainsSubstring, Catch::Matchers::StartsWith;
-        const std::string begin = "an OpenCL kernel does not compile for " + device.name + ":\n";
-        const std::string commented = message(misspelt_cl, "");
-        CHECK_THAT(commented, StartsWith(begin) && ContainsSubstring("tests/common/misspelt.cl:4:"));
-        CHECK_THAT(message(misspelt_below_ifdef_cl, "-DUNUSED=1"),
-                   StartsWith(begin) && ContainsSubstring("tests/common/misspelt_below_ifdef.cl:4:"));
-        // Texts put together: each part keeps its own lines.
-        CHECK_THAT(message(std::string("#define REAL float\n#define TILE 16\n") + misspelt_cl, ""),
-                   ContainsSubstring("tests/common/misspelt.cl:4:"));
-        CHECK_THROWS_MATCHES(gpulab::opencl_kernel(kernels, "no_such_kernel"), gpulab::Error,
-                             Catch::Matchers::MessageMatches(ContainsSubstring("no_such_kernel")));
-        // A text without a file: its line is all there is to say.
-        const std::string nameless =
-            message("kernel void misspelt(global int* out) {\n    out[0] = undeclared;\n}\n", "");
-        CHECK_THAT(nameless, ContainsSubstring(":2:") && ContainsSubstring("undeclared"));
-        for (const char* const of_driver : {"temp", "/.cache/", "failed to build", " generated."}) {
-            CHECK_THAT(commented, !ContainsSubstring(of_driver));
-            CHECK_THAT(nameless, !ContainsSubstring(of_driver));
-        }
+    const gpulab::Device& device = each_device(Backend::opencl);
+    const auto message = [](const std::string& text, const std::string& options) {
+        return gpulab::testing::message_of<gpulab::BuildError>(
+            [&] { gpulab::opencl_kernel(text, "misspelt", options); });
+    };
+    using Catch::Matchers::ContainsSubstring, Catch::Matchers::StartsWith;
+    const std::string begin = "an OpenCL kernel does not compile for " + device.name + ":\n";
+    const std::string commented = message(misspelt_cl, "");
+    CHECK_THAT(commented, StartsWith(begin) && ContainsSubstring("tests/common/misspelt.cl:4:"));
+    CHECK_THAT(message(misspelt_below_ifdef_cl, "-DUNUSED=1"),
+               StartsWith(begin) && ContainsSubstring("tests/common/misspelt_below_ifdef.cl:4:"));
+    // Texts put together: each part keeps its own lines.
+    CHECK_THAT(message(std::string("#define REAL float\n#define TILE 16\n") + misspelt_cl, ""),
+               ContainsSubstring("tests/common/misspelt.cl:4:"));
+    CHECK_THROWS_MATCHES(gpulab::opencl_kernel(kernels, "no_such_kernel"), gpulab::Error,
+                         Catch::Matchers::MessageMatches(ContainsSubstring("no_such_kernel")));
+    // A text without a file: its line is all there is to say.
+    const std::string nameless = message("kernel void misspelt(global int* out) {\n    out[0] = undeclared;\n}\n", "");
+    CHECK_THAT(nameless, ContainsSubstring(":2:") && ContainsSubstring("undeclared"));
+    for (const char* const of_driver : {"temp", "/.cache/", "failed to build", " generated."}) {
+        CHECK_THAT(commented, !ContainsSubstring(of_driver));
+        CHECK_THAT(nameless, !ContainsSubstring(of_driver));
     }
 }
 
-TEST_CASE("a stray write of an OpenCL kernel is a wrong result, on either side", "[opencl]") {
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        std::vector<int> out(10);
-        ClBuffer<int> inside(10), after(10), before(10);
-        fill(inside, 0, 10, 7);
-        CHECK_NOTHROW(inside.copy_to(out));
-        CHECK(out == std::vector<int>(10, 7));
-        fill(after, 0, 11, 7);
-        CHECK_THROWS_AS(after.copy_to(out), gpulab::WrongResult);
-        fill(before, -1, 10, 7);
-        CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
-    }
-}
-
-TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless it was thrown before", "[opencl]") {
+TEST_CASE("a stray write of an OpenCL kernel is a wrong result, noted when the buffer goes unless it was thrown before",
+          "[opencl]") {
     if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        const auto guard = static_cast<int>(gpulab::guard_bytes() / sizeof(int)); // elements of a guard band
-        for (const int n : lengths) {
-            const auto noted = [n](int first, int last) { // by an input of n elements that a kernel wrote to
-                gpulab::take_stray_write();
-                {
-                    const ClBuffer<int> input(std::vector<int>(static_cast<std::size_t>(n), 1));
-                    fill(input, first, last, 7);
-                }
-                return gpulab::take_stray_write();
-            };
-            CHECK(noted(0, n) == "");
-            CHECK(noted(n, n + 1) == "the kernel wrote past the end of a buffer (1 elements past the last)");
-            CHECK(noted(n - 1 + guard, n + guard) ==
-                  "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
-            CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
-            CHECK(noted(-guard, 1 - guard) ==
-                  "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
-        }
-        // What a damaged buffer, whose damage was thrown, still notes when it goes after this.
-        const auto noted_after = [](const auto& then) {
+    each_device(Backend::opencl);
+    std::vector<int> out(10);
+    ClBuffer<int> inside(10), before(10);
+    fill(inside, 0, 10, 7);
+    CHECK_NOTHROW(inside.copy_to(out));
+    CHECK(out == std::vector<int>(10, 7));
+    fill(before, -1, 10, 7);
+    CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
+    const auto guard = static_cast<int>(gpulab::guard_bytes() / sizeof(int)); // elements of a guard band
+    for (const int n : lengths) {
+        const auto noted = [n](int first, int last) { // by an input of n elements that a kernel wrote to
+            gpulab::take_stray_write();
             {
-                std::vector<int> out(10);
-                ClBuffer<int> damaged(10);
-                fill(damaged, 0, 11, 7);
-                CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
-                then(damaged);
+                const ClBuffer<int> input(std::vector<int>(static_cast<std::size_t>(n), 1));
+                fill(input, first, last, 7);
             }
             return gpulab::take_stray_write();
         };
-        CHECK(noted_after([](ClBuffer<int>& damaged) { // the next variant is not blamed for it
-                  ClBuffer<int> moved(std::move(damaged)), assigned(1);
-                  assigned = std::move(moved);
-              }) == "");
-        CHECK(noted_after([](ClBuffer<int>& damaged) { // what was told of goes with the memory
-                  CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
-                  ClBuffer<int> fresh(10);
-                  std::swap(damaged, fresh);
-              }) == "");
-        CHECK(noted_after([](ClBuffer<int>& damaged) {
-                  ClBuffer<int> fresh(10);
-                  std::swap(damaged, fresh);
-                  fill(damaged, 0, 11, 7);
-              }) != "");
+        CHECK(noted(0, n) == "");
+        CHECK(noted(n, n + 1) == "the kernel wrote past the end of a buffer (1 elements past the last)");
+        CHECK(noted(n - 1 + guard, n + guard) ==
+              "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
+        CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
+        CHECK(noted(-guard, 1 - guard) ==
+              "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
     }
+    // What a damaged buffer, whose damage was thrown, still notes when it goes after this.
+    const auto noted_after = [&](const auto& then) {
+        {
+            ClBuffer<int> damaged(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+            then(damaged);
+        }
+        return gpulab::take_stray_write();
+    };
+    CHECK(noted_after([](ClBuffer<int>& damaged) { // the next variant is not blamed for it
+              ClBuffer<int> moved(std::move(damaged)), assigned(1);
+              assigned = std::move(moved);
+          }) == "");
+    CHECK(noted_after([](ClBuffer<int>& damaged) { // what was told of goes with the memory
+              CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
+              ClBuffer<int> fresh(10);
+              std::swap(damaged, fresh);
+          }) == "");
+    CHECK(noted_after([](ClBuffer<int>& damaged) {
+              ClBuffer<int> fresh(10);
+              std::swap(damaged, fresh);
+              fill(damaged, 0, 11, 7);
+          }) != "");
 }
 
 TEST_CASE("a buffer is poisoned in pieces, all of it and nothing beside it", "[opencl]") {
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        const cl::CommandQueue& queue = gpulab::opencl().queue();
-        for (const std::size_t bytes : {1, 4095, 4096, 4097, 3 * 4096, 3 * 4096 + 100}) {
-            const auto memory = gpulab::detail::guarded_memory(bytes, 1);
-            std::vector<unsigned char> content(bytes);
-            gpulab::detail::poison_memory(memory, bytes, 7, queue, 4096);
-            queue.finish();
-            gpulab::detail::read_memory(memory, bytes, content.data());
-            CHECK(content == std::vector<unsigned char>(bytes, 7));
-            CHECK_NOTHROW(gpulab::detail::check_guards(memory, bytes, 1));
-        }
+    each_device(Backend::opencl);
+    const cl::CommandQueue& queue = gpulab::opencl().queue();
+    for (const std::size_t bytes : {1, 4095, 4096, 4097, 3 * 4096, 3 * 4096 + 100}) {
+        const auto memory = gpulab::detail::guarded_memory(bytes, 1);
+        std::vector<unsigned char> content(bytes);
+        gpulab::detail::poison_memory(memory, bytes, 7, queue, 4096);
+        queue.finish();
+        gpulab::detail::read_memory(memory, bytes, content.data());
+        CHECK(content == std::vector<unsigned char>(bytes, 7));
+        CHECK_NOTHROW(gpulab::detail::check_guards(memory, bytes, 1));
     }
 }
 
@@ -262,34 +242,32 @@ TEST_CASE("a kernel that reads unset local memory, for oclgrind", "[.planted-uns
 
 TEST_CASE("what an OpenCL kernel reads outside a buffer is NaN, or what GuardBands says", "[opencl]") {
     if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
-    for (const auto& device : devices_or_skip(Backend::opencl)) {
-        gpulab::use(device);
-        const auto read = [](const cl::Buffer& from, int i) { // from[i], and then the poison that takes its place
-            cl::Kernel kernel = gpulab::opencl_kernel(
-                "kernel void get(global const float* in, int i, global float* out) { out[0] = in[i]; }", "get");
-            const ClBuffer<float> result(1);
-            gpulab::set_args(kernel, from, i, result.data());
-            gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
-            std::vector<float> out(1), poisoned(1);
-            result.copy_to(out);
-            result.poison_async(gpulab::opencl().queue());
-            result.copy_to(poisoned);
-            CHECK(std::isnan(poisoned[0]));
-            return out[0];
-        };
-        for (const int n : lengths) {
-            const ClBuffer<float> usual(std::vector<float>(static_cast<std::size_t>(n), 1));
-            CHECK(read(usual.data(), n - 1) == 1);
-            const gpulab::GuardBands bands(gpulab::low_guard_byte);
-            const ClBuffer<float> in(std::vector<float>(static_cast<std::size_t>(n), 1));
-            const ClBuffer<float> between(static_cast<std::size_t>(n));
-            for (const int i : {-1, n}) {
-                CHECK(std::isnan(read(usual.data(), i)));
-                CHECK(read(in.data(), i) < -1e38f);
-                CHECK(read(between.data(), i) < -1e38f);
-            }
-            CHECK_NOTHROW(in.check_guard_bands());
-            CHECK_NOTHROW(between.check_guard_bands());
+    each_device(Backend::opencl);
+    const auto read = [](const cl::Buffer& from, int i) { // from[i], and then the poison that takes its place
+        cl::Kernel kernel = gpulab::opencl_kernel(
+            "kernel void get(global const float* in, int i, global float* out) { out[0] = in[i]; }", "get");
+        const ClBuffer<float> result(1);
+        gpulab::set_args(kernel, from, i, result.data());
+        gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
+        std::vector<float> out(1), poisoned(1);
+        result.copy_to(out);
+        result.poison_async(gpulab::opencl().queue());
+        result.copy_to(poisoned);
+        CHECK(std::isnan(poisoned[0]));
+        return out[0];
+    };
+    for (const int n : lengths) {
+        const ClBuffer<float> usual(std::vector<float>(static_cast<std::size_t>(n), 1));
+        CHECK(read(usual.data(), n - 1) == 1);
+        const gpulab::GuardBands bands(gpulab::low_guard_byte);
+        const ClBuffer<float> in(std::vector<float>(static_cast<std::size_t>(n), 1));
+        const ClBuffer<float> between(static_cast<std::size_t>(n));
+        for (const int i : {-1, n}) {
+            CHECK(std::isnan(read(usual.data(), i)));
+            CHECK(read(in.data(), i) < -1e38f);
+            CHECK(read(between.data(), i) < -1e38f);
         }
+        CHECK_NOTHROW(in.check_guard_bands());
+        CHECK_NOTHROW(between.check_guard_bands());
     }
 }

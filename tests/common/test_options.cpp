@@ -10,34 +10,27 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
 using gpulab::Options;
 using gpulab::parse_size;
 using gpulab::UsageError;
+using gpulab::testing::parse;
 
 namespace {
 
-void parse(Options& options, std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), "lab");
-    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
-}
+using Words = std::vector<std::string>;
 
 /// What parse() says against the arguments, in one line; "" when it takes them.
-std::string complaint(Options& options, std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), "lab");
-    try {
-        options.parse(static_cast<int>(arguments.size()), arguments.data());
-    } catch (const UsageError& e) {
-        const std::string text = e.what();
-        CHECK(text.find('\n') == std::string::npos);
-        return text;
-    }
-    return "";
+std::string complaint(Options& options, const Words& arguments) {
+    const std::string text = gpulab::testing::message_of([&] { parse(options, arguments); });
+    CHECK(text.find('\n') == std::string::npos);
+    return text;
 }
 
-using Words = std::vector<const char*>;
 using Run = void(int, std::vector<int>&, gpulab::Stopwatch&);
 const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, nullptr},
                           gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, nullptr},
@@ -149,8 +142,7 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
         Options options("lab", "a test");
         std::string matrix;
         options.input("--matrix", matrix, "to read");
-        const std::string text =
-            complaint(options, {"--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()});
+        const std::string text = complaint(options, {"--matrix", read, "--json", json, "--csv", csv});
         if (text.empty()) CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
         return text;
     };
@@ -168,7 +160,7 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     Options options("lab", "a test"); // and a file that is read without an option of its own
     std::string field;
     options.output("--field", field, "to write");
-    parse(options, {"--field", input.path().c_str(), "--json", fresh.path().c_str()});
+    REQUIRE(parse(options, {"--field", input.path(), "--json", fresh.path()}));
     CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
     CHECK_THROWS_MATCHES(
         options.check_read(input.path(), "the scene"), UsageError,
@@ -198,7 +190,7 @@ TEST_CASE("every option of every lab reaches who asks for it, and without it the
         Options options("lab", "a test");
         options.variants(table);
         options.studies({{"sizes", "a sweep", {}}});
-        parse(options, arguments);
+        REQUIRE(parse(options, arguments));
         CHECK(options.lab() == "lab");
         more(options);
         return Read{options.stopwatch(), options.seed(), options.study(),
@@ -281,13 +273,8 @@ TEST_CASE("every kind of option of a lab sets its variable, and leaves it when i
 namespace {
 
 /// What parse() prints where it answers a question itself.
-std::string answer(Options& options, std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), "lab");
-    bool go_on = true;
-    const auto ask = [&] { go_on = options.parse(static_cast<int>(arguments.size()), arguments.data()); };
-    const std::string text = gpulab::testing::printed_by(ask).out;
-    CHECK_FALSE(go_on);
-    return text;
+std::string answer(Options& options, const Words& arguments) {
+    return gpulab::testing::printed_by([&] { CHECK_FALSE(parse(options, arguments)); }).out;
 }
 
 } // namespace
@@ -313,7 +300,7 @@ TEST_CASE("the options --list and --study list name what there is, one line each
 
 TEST_CASE("the option --help names every option with its default, and leaves out what the program has not") {
     const auto check = [](const std::string& help, const Words& parts, bool has) {
-        for (const char* part : parts) {
+        for (const std::string& part : parts) {
             INFO(part << " in\n" << help);
             CHECK((help.find(part) != std::string::npos) == has);
         }
@@ -343,7 +330,7 @@ constexpr std::array backends = {Backend::cpu, Backend::opencl, Backend::cuda};
 /// What a function of the options and of a back end gives for each back end, one after the other.
 template <class F> std::string for_backends(const Words& arguments, const F& text) {
     Options options("lab", "a test");
-    parse(options, arguments);
+    REQUIRE(parse(options, arguments));
     std::string all;
     for (const Backend backend : backends) all += text(options, backend);
     return all;
@@ -401,7 +388,7 @@ TEST_CASE("the options --device and --backend choose devices, refuse others, and
     // What is not there is refused with what is, and a missing back end with its reason.
     const auto printed = [](const std::string& requested) {
         Options refusing("lab", "a test");
-        return complaint(refusing, {"--device", requested.c_str()});
+        return complaint(refusing, {"--device", requested});
     };
     const std::string cpu = "cpu:0 (" + gpulab::devices(Backend::cpu)[0].name + ")";
     CHECK(printed("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));

@@ -1,25 +1,16 @@
 // Threads that wait for each other, and what happens where the system starts no more of them.
-#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
-#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/threads.hpp"
+#include "gpulab_testing/capture.hpp"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-TEST_CASE("as many threads share work as it is worth, one at least and all at most") {
-    CHECK(gpulab::parts_for(0, 100) == 1);
-    CHECK(gpulab::parts_for(199, 100) == 1);
-    CHECK(gpulab::parts_for(200, 100) == static_cast<unsigned>(std::min(2, gpulab::hardware_threads())));
-    CHECK(gpulab::parts_for(1'000'000, 1) == static_cast<unsigned>(gpulab::hardware_threads()));
-}
 
 TEST_CASE("all threads of a team work at the same time, each with its own number") {
     for (const int threads : {1, 2, 5}) {
@@ -53,15 +44,13 @@ TEST_CASE("a thread of a team that throws keeps no other one waiting, and the ca
 }
 
 TEST_CASE("where no thread can be started, parts are done one after the other, and a team is an error and no wait") {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    const auto code = [] {
         ::alarm(20); // ends what would wait for ever
         const rlimit none{0, 0};
-        if ((::geteuid() == 0 && ::setuid(65534) != 0) || ::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
+        if (::setrlimit(RLIMIT_NPROC, &none) != 0) return 3;
         int called = 0;
         gpulab::for_parts(4, [&](unsigned part) { called += 1 << part; });
-        if (called != 15) ::_exit(2);
+        if (called != 15) return 2;
         std::barrier all(4);
         try {
             gpulab::in_team(4, [&](int) {
@@ -69,12 +58,9 @@ TEST_CASE("where no thread can be started, parts are done one after the other, a
                 all.arrive_and_wait();
             });
         } catch (const gpulab::Unsupported&) {
-            ::_exit(called == 15 ? 0 : 4);
+            return called == 15 ? 0 : 4;
         }
-        ::_exit(1);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+        return 1;
+    };
+    CHECK(gpulab::testing::in_child(code, true) == 0);
 }

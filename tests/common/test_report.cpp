@@ -24,6 +24,7 @@
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/parse.hpp"
 #include "gpulab_testing/program.hpp"
 #include "table.hpp"
 
@@ -46,11 +47,9 @@ namespace {
 /// The options of a program `lab` with a study `sizes`.
 class TestOptions : public Options {
 public:
-    explicit TestOptions(std::vector<std::string> arguments) : Options("lab", "a test") {
+    explicit TestOptions(const std::vector<std::string>& arguments) : Options("lab", "a test") {
         studies({{"sizes", "a sweep", {}}});
-        std::vector<const char*> words = {"lab"};
-        for (const std::string& argument : arguments) words.push_back(argument.c_str());
-        REQUIRE(parse(static_cast<int>(words.size()), words.data()));
+        REQUIRE(gpulab::testing::parse(*this, arguments));
     }
 };
 
@@ -522,16 +521,6 @@ TEST_CASE("the files say what a judge of a GPU's times asks for, and the end say
                                 "cuda:0: 2 other processes computed on it, so times may be too long.\n"));
 }
 
-TEST_CASE("a study writes its results to stdout once, at its end") {
-    const ScratchFile file;
-    const std::string command =
-        std::string(REPORT_PROGRAM) + " --study one --json - > " + file.path() + " 2> /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
-    const nlohmann::json runs = file.json(); // two documents one after the other would not parse
-    REQUIRE(runs.size() == 2);
-    CHECK(runs[1]["problem"]["n"] == 20);
-}
-
 TEST_CASE("a rate without bytes or operations gets no column, and what was not measured is a dash") {
     const Printed printed = reported({}, {{"n", 10}}, [&](Report& report) {
         report.column("value", "value", "{:.6f}");
@@ -916,7 +905,18 @@ const std::string fields =
     "variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,"
     "fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,"
     "bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance";
+
+/// What a command of the shell gives in which $P is the program.
+gpulab::testing::Outcome shell(const std::string& command) {
+    return gpulab::testing::Program("sh", "/bin/sh")("-c 'P=\"" REPORT_PROGRAM "\"; " + command + "'");
+}
 } // namespace
+
+TEST_CASE("a study writes its results to stdout once, at its end") {
+    const nlohmann::json runs = nlohmann::json::parse(program("--study one --json -").out); // not two documents
+    REQUIRE(runs.size() == 2);
+    CHECK(runs[1]["problem"]["n"] == 20);
+}
 
 TEST_CASE("results that go to stdout have it to themselves, and the table goes to stderr") {
     const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
@@ -941,14 +941,15 @@ TEST_CASE("a variant of another back end that ends the program is not taken for 
 }
 
 TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") {
-    const ScratchFile shown, file;
-    CHECK(program("--json /dev/stdout 2> " + shown.path() + " | cat").exit_code == 0);
-    CHECK(shown.text() == table);
-    CHECK(nlohmann::json::parse(program("--json - 2> " + shown.path() + " | cat").out)["lab"] == "report_program");
-    const std::string same = std::string(REPORT_PROGRAM) + " --json " + file.path() + " > " + file.path();
-    CHECK(std::system((same + " 2> " + shown.path()).c_str()) == 0);
-    CHECK(file.json()["lab"] == "report_program");
-    CHECK(shown.text() == table);
+    const ScratchFile file;
+    const std::string same = "F=" + file.path() + "; $P --json $F > $F && cat $F";
+    for (const std::string& command :
+         {std::string("$P --json /dev/stdout | cat"), std::string("$P --json - | cat"), same}) {
+        const auto outcome = shell(command);
+        CHECK(outcome.exit_code == 0);
+        CHECK(outcome.err == table);
+        CHECK(nlohmann::json::parse(outcome.out)["lab"] == "report_program");
+    }
 }
 
 TEST_CASE("the other file is written as ever beside results on stdout") {
@@ -961,11 +962,10 @@ TEST_CASE("the other file is written as ever beside results on stdout") {
 }
 
 TEST_CASE("a stdout that takes only a part of the results is an error") {
-    const ScratchFile out, err;
-    const std::string limited = "ulimit -f 1; " + std::string(REPORT_PROGRAM) + " --json -";
-    CHECK(std::system((limited + " > " + out.path() + " 2> " + err.path()).c_str()) != 0);
-    CHECK(out.text().size() == 512);
-    CHECK(err.text().ends_with("report_program: cannot write to stdout: File too large\n"));
+    const auto limited = shell("ulimit -f 1; $P --json -");
+    CHECK(limited.exit_code != 0);
+    CHECK(limited.out.size() == 512);
+    CHECK(limited.err.ends_with("report_program: cannot write to stdout: File too large\n"));
 }
 
 TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
@@ -973,13 +973,11 @@ TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
     CHECK(both.exit_code == gpulab::exit_failure);
     CHECK(both.err == "report_program: --json and --csv cannot both go to stdout\n");
     CHECK(both.out == "");
-    if (fs::exists("/dev/full")) {
-        const ScratchFile err;
-        CHECK(std::system((std::string(REPORT_PROGRAM) + " --json - > /dev/full 2> " + err.path()).c_str()) != 0);
-        CHECK(err.text().ends_with("report_program: cannot write to stdout: No space left on device\n"));
-        CHECK(std::system((std::string(REPORT_PROGRAM) + " > /dev/full 2> " + err.path()).c_str()) != 0);
-        CHECK(err.text() == "report_program: cannot write to stdout: No space left on device\n");
-    }
+    if (!fs::exists("/dev/full")) return;
+    const auto results = shell("$P --json - > /dev/full"), shown = shell("$P > /dev/full");
+    CHECK((results.exit_code != 0 && shown.exit_code != 0));
+    CHECK(results.err.ends_with("report_program: cannot write to stdout: No space left on device\n"));
+    CHECK(shown.err == "report_program: cannot write to stdout: No space left on device\n");
 }
 
 TEST_CASE("/dev/null takes results and leaves the table where it was") {
@@ -987,10 +985,9 @@ TEST_CASE("/dev/null takes results and leaves the table where it was") {
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out == table);
     CHECK(outcome.err == "");
-    const ScratchFile err;
-    const std::string silent = std::string(REPORT_PROGRAM) + " --json /dev/null > /dev/null 2> " + err.path();
-    CHECK(std::system(silent.c_str()) == 0);
-    CHECK(err.text() == "");
+    const auto silent = shell("$P --json /dev/null > /dev/null");
+    CHECK(silent.exit_code == 0);
+    CHECK(silent.err == "");
 }
 
 TEST_CASE("a setting of the environment that cannot be read is refused at once, by every program") {

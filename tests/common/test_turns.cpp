@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
@@ -120,12 +121,14 @@ TEST_CASE("A program has the GPU for itself in its turn, and passes it on when i
     CHECK(other.leave() == 0);
 }
 
-TEST_CASE("A program that leaves the turns passes the GPU on at once, and takes no other turn") {
-    Other other("1", "[.leaves-turns]");
-    REQUIRE(other.has_begun());
-    CHECK(other.leaves_turn());
-    other.end_action();
-    CHECK(other.leave() == 0);
+TEST_CASE("A program that leaves the turns, or has none, does not keep others from theirs") {
+    for (const auto& [turns, test_case] : {std::pair{"1", "[.leaves-turns]"}, {"0", "[.has-a-turn]"}}) {
+        Other other(turns, test_case);
+        REQUIRE(other.has_begun());
+        CHECK(other.leaves_turn());
+        other.end_action();
+        CHECK(other.leave() == 0);
+    }
 }
 
 TEST_CASE("A shared turn is shared with those of the same kind only, and ends with the program") {
@@ -141,17 +144,8 @@ TEST_CASE("A shared turn is shared with those of the same kind only, and ends wi
     CHECK(other.leaves_turn());
 }
 
-TEST_CASE("A program without turns does not keep others from theirs") {
-    Other other("0");
-    REQUIRE(other.has_begun());
-    CHECK(other.leaves_turn());
-    other.end_action();
-    CHECK(other.leave() == 0);
-}
-
 TEST_CASE("Where the tests are for a GPU, those of the CPU have a low priority, and elsewhere not") {
-    const std::string test = std::string("'") + TEST_COMMON + "' '[.tests-the-cpu]' > /dev/null";
-    CHECK(std::system(("GPULAB_TEST_DEVICES=gpu " + test).c_str()) == 0);
-    CHECK(std::system(("GPULAB_TEST_DEVICES=all " + test).c_str()) == 0);
-    CHECK(std::system(("GPULAB_TEST_DEVICES=gpu nice -n 15 " + test).c_str()) == 0); // never raised
+    for (const std::string how : {"gpu", "all", "gpu nice -n 15"}) // the last: it is never raised
+        CHECK(std::system(
+                  ("GPULAB_TEST_DEVICES=" + how + " '" TEST_COMMON "' '[.tests-the-cpu]' > /dev/null").c_str()) == 0);
 }

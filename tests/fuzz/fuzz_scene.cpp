@@ -6,19 +6,13 @@
 #include <string>
 
 #include "fuzzed_file.hpp"
-#include "gpulab/error.hpp"
 #include "labs/08_fdtd/scene/scene.hpp"
 
 namespace {
 
 void check(const std::string& text, const fdtd::Overrides& overrides) {
     fdtd::Scene scene;
-    try {
-        scene = fdtd::parse_scene(text, "/dev/shm", overrides);
-    } catch (const gpulab::UsageError& e) {
-        fuzz::check_message(e.what());
-        return;
-    }
+    if (!fuzz::accepts([&] { scene = fdtd::parse_scene(text, "/dev/shm", overrides); })) return;
     fdtd::check_scene(scene);
     const double dt = scene.time_step();
     fuzz::require(dt > 0 && std::isfinite(dt), "no time step");

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "gpulab/error.hpp"
+
 namespace fuzz {
 
 /// The name of this process's file. It lies in memory, because it is written anew for every input.
@@ -35,6 +37,20 @@ inline void require(bool holds, const char* what, const std::string& detail = ""
 inline void check_message(const std::string& message) {
     require(!message.empty() && message.size() < 2000, "a message without an end", message);
     for (const char c : message) require(static_cast<unsigned char>(c) >= 0x20, "a control character", message);
+}
+
+/// Whether an action takes its input. If it refuses it with such an exception, the message must be in order.
+/// @param words that the message must have
+template <class Refusal = gpulab::UsageError, class Action>
+bool accepts(const Action& action, const std::string& words = "") {
+    try {
+        action();
+        return true;
+    } catch (const Refusal& e) {
+        check_message(e.what());
+        require(std::string(e.what()).find(words) != std::string::npos, "a message without a name", e.what());
+    }
+    return false;
 }
 
 } // namespace fuzz

@@ -164,15 +164,20 @@ void check_growth(const LabProgram& lab) {
                                        growth.known_wrong) == "");
 }
 
+/// Command lines that run all of its variants, at a small size.
+std::vector<std::string> commands_of(const LabProgram& lab) {
+    std::vector<std::string> commands = {lab.smallest};
+    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
+    return commands;
+}
+
 #if defined(TIMED_COMMANDS) && !defined(__SANITIZE_ADDRESS__)
 void check_timed_commands(const LabProgram& lab) {
     (void)devices_or_skip(Backend::opencl);
     if (lab.times_by_clock) SKIP("its OpenCL rungs are timed by the host's clock");
     const ScratchFile found;
     const Environment preload("LD_PRELOAD", TIMED_COMMANDS), file("TIMED_COMMANDS", found.path().c_str());
-    std::vector<std::string> commands = {lab.smallest};
-    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
-    for (const std::string& command : commands) {
+    for (const std::string& command : commands_of(lab)) {
         const auto run = lab.program.results(command + " --warmup 1 --backend opencl");
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") CHECK(v["kernel_ms"]["median"] == 5002.5);
@@ -198,9 +203,7 @@ void check_memory(const LabProgram& lab) {
 void check_small_groups(const LabProgram& lab) {
     if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
     const Environment small("POCL_MAX_WORK_GROUP_SIZE", "16");
-    std::vector<std::string> commands = {lab.smallest};
-    for (const Operation& op : lab.operations) commands.push_back(op.arguments);
-    for (const std::string& command : commands) {
+    for (const std::string& command : commands_of(lab)) {
         INFO(command);
         const auto run = lab.program.results(command + " --backend opencl");
         CHECK_FALSE(run["variants"].empty());

@@ -21,7 +21,7 @@ bool enough_checks() {
 
 } // namespace gpulab::testing::detail
 
-#if defined(GPULAB_WITH_OPENCL) && !defined(_WIN32)
+#if defined(GPULAB_WITH_OPENCL)
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>

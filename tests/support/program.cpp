@@ -11,9 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-#if !defined(_WIN32)
 #include <sys/wait.h>
-#endif
 
 #include "gpulab_testing/environment.hpp"
 
@@ -75,7 +73,7 @@ Program Program::in(const ScratchFolder& folder) const {
     return there;
 }
 
-Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
+Outcome Program::operator()(const std::string& arguments) const { return fed("", arguments); }
 
 Outcome Program::done(const std::string& arguments) const {
     Outcome outcome = (*this)(arguments);
@@ -84,21 +82,15 @@ Outcome Program::done(const std::string& arguments) const {
         fmt::format("{} ends with {}: {}{}", arguments, outcome.exit_code, outcome.out, outcome.err));
 }
 
-Outcome Program::fed(const std::string& file, const std::string& arguments) const { return run(file, arguments); }
-
-Outcome Program::run(const std::string& input, const std::string& arguments) const {
+Outcome Program::fed(const std::string& file, const std::string& arguments) const {
     const ScratchFile out, err;
     const Environment quick("GPULAB_TEST_CEILINGS", "quick"); // nobody looks at the rates
     const std::string command =
         fmt::format("cd \"{}\" && {} \"{}\" {} > \"{}\" 2> \"{}\"", folder_,
-                    input.empty() ? "" : fmt::format("cat \"{}\" |", input), path_, arguments, out.path(), err.path());
+                    file.empty() ? "" : fmt::format("cat \"{}\" |", file), path_, arguments, out.path(), err.path());
     Outcome outcome;
     const int status = std::system(command.c_str());
-#if defined(_WIN32)
-    outcome.exit_code = status;
-#else
     outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-#endif
     outcome.out = out.text();
     outcome.err = err.text();
     return outcome;

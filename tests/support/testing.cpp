@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -84,6 +85,13 @@ const std::vector<Device>& devices_or_skip(Backend backend) {
     const char* const platform = std::getenv("GPULAB_EXPECT_PLATFORM"); // set where another device would prove nothing
     if (platform && backend == Backend::opencl) REQUIRE(found.front().platform == platform);
     return found;
+}
+
+const Device& each_device(Backend backend) {
+    const std::vector<Device>& found = devices_or_skip(backend);
+    const Device& device = found[GENERATE_COPY(Catch::Generators::range(std::size_t{0}, found.size()))];
+    use(device);
+    return device;
 }
 
 } // namespace gpulab::testing

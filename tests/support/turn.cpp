@@ -1,16 +1,12 @@
 #include "turn.hpp"
 
 #include <algorithm>
-#include <catch2/interfaces/catch_interfaces_capture.hpp>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
-#include <fstream>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -74,30 +70,15 @@ public:
 
     /// Does something that does not need the GPU, in the middle of an action.
     void elsewhere(const std::function<void()>& work) {
-        const auto asked = steady_clock::now();
         if (std::unique_lock lock(mutex_); mine_) pass_on();
         struct Back {
             Turns& turns;
-            steady_clock::time_point asked;
             ~Back() {
                 const std::lock_guard lock(turns.mutex_);
                 if (turns.depth_ > 0 && turns.on_gpu_ && turns.file_ >= 0) turns.take();
-                turns.away_ += steady_clock::now() - asked;
             }
-        } const back{*this, asked};
+        } const back{*this};
         work();
-    }
-
-    /// The time spent elsewhere, and waiting for the turn after it.
-    steady_clock::duration away() {
-        const std::lock_guard lock(mutex_);
-        return away_;
-    }
-
-    /// How often the process has taken the turn.
-    int taken() {
-        const std::lock_guard lock(mutex_);
-        return taken_;
     }
 
     bool on_gpu() {
@@ -122,7 +103,6 @@ private:
             return;
         }
         mine_ = true;
-        ++taken_;
         begun_ = steady_clock::now();
         waiting_.notify_one();
     }
@@ -156,55 +136,15 @@ private:
     int lock_ = LOCK_EX;
     int file_ = -1;
     int depth_ = 0;
-    int taken_ = 0;
     bool on_gpu_ = false;
     bool mine_ = false;
     steady_clock::time_point begun_, ended_;
-    steady_clock::duration away_{};
     std::mutex mutex_;
     std::condition_variable waiting_;
 };
 
 Turns& turns() {
     static Turns& one = *new Turns; // its thread runs until the process ends
-    return one;
-}
-
-/// Where the time of the tests goes, appended to the file that GPULAB_TEST_TURNS_LOG names when the process ends: a
-/// line for each test case, with tabs. Compiling counts as waiting.
-class Log {
-public:
-    ~Log() {
-        if (!file_) return;
-        std::string lines;
-        for (const auto& [name, sum] : cases_)
-            lines += fmt::format("{:.1f}\t{:.1f}\t{:.1f}\t{}\t{}\t{}\n", sum.action.count(), sum.waited.count(),
-                                 sum.longest.count(), sum.actions, sum.turns, name);
-        std::ofstream(file_, std::ios::app) << lines;
-    }
-
-    void add(steady_clock::duration waited, steady_clock::duration action, int turns) {
-        if (!file_) return;
-        Sum& sum = cases_[Catch::getResultCapture().getCurrentTestName()];
-        sum.waited += waited;
-        sum.action += action;
-        sum.longest = std::max<Milliseconds>(sum.longest, action);
-        ++sum.actions;
-        sum.turns += turns;
-    }
-
-private:
-    using Milliseconds = std::chrono::duration<double, std::milli>;
-    struct Sum {
-        Milliseconds action{}, waited{}, longest{};
-        int actions = 0, turns = 0;
-    };
-    const char* file_ = std::getenv("GPULAB_TEST_TURNS_LOG");
-    std::map<std::string, Sum> cases_;
-};
-
-Log& turns_log() {
-    static Log one;
     return one;
 }
 
@@ -234,19 +174,11 @@ void keep_memory(Backend backend) {
 } // namespace
 
 void in_turn(const std::function<void()>& action) {
-    struct Turn {
-        steady_clock::time_point asked = steady_clock::now(), begun;
-        steady_clock::duration away = turns().away();
-        int taken = turns().taken();
-        Turn() { turns().begin(), begun = steady_clock::now(); }
-        ~Turn() {
-            turns().end();
-            away = turns().away() - away;
-            turns_log().add(begun - asked + away, steady_clock::now() - begun - away, turns().taken() - taken);
-        }
-    };
     if (turns().on_gpu()) keep_memory(prepared); // before the turn, because the driver makes a context first
-    const Turn turn;
+    struct Turn {
+        Turn() { turns().begin(); }
+        ~Turn() { turns().end(); }
+    } const turn;
     action();
 }
 

@@ -1,9 +1,5 @@
 /// @file
 /// How tests share a GPU; see in_turn().
-///
-/// With GPULAB_TEST_TURNS_LOG=FILE in the environment a program appends a line to that file for each test case when it
-/// ends, with tabs: milliseconds in actions, milliseconds of waiting for a turn, the longest action in milliseconds,
-/// the number of actions, the number of turns that they took, and the test case.
 #pragma once
 
 #include "gpulab/device.hpp"

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/internal/catch_test_registry.hpp>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
 #include <iostream>
@@ -18,7 +15,6 @@ namespace gpulab::testing {
 namespace {
 /// Ends the checks of a variant; no std::exception, so that nothing takes it for a fault.
 struct EnoughChecks {};
-std::string running; // the variant under test
 } // namespace
 
 void Faults::check(std::string_view what, const std::function<std::string()>& check) {
@@ -26,7 +22,6 @@ void Faults::check(std::string_view what, const std::function<std::string()>& ch
     detail::note_check();
     ++checks_;
     std::string fault;
-    const auto begin = std::chrono::steady_clock::now();
     try {
         fault = check();
     } catch (const WrongResult& e) { // guard bands, or the variant itself
@@ -34,9 +29,6 @@ void Faults::check(std::string_view what, const std::function<std::string()>& ch
     } catch (const std::exception& e) { // Catch2's own exceptions are of no std type and pass
         fault = std::string("it threw: ") + e.what();
     }
-    if (std::getenv("GPULAB_TEST_TIMES")) // for whoever looks for the checks that take long
-        fmt::print(stderr, "{:8.2f} s  {}\n",
-                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), what);
     if (fault.empty()) return;
     // A message of several lines stays in one piece: those below the first are indented.
     for (std::size_t at = fault.find('\n'); at != std::string::npos; at = fault.find('\n', at + 1))
@@ -80,7 +72,6 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
         }
         use(device);
         Faults faults;
-        running = variant;
         try {
             check(faults);
         } catch (const EnoughChecks&) {
@@ -121,8 +112,6 @@ void in_turn_noting_tiles(Stopwatch& watch, std::string_view of, const std::func
 
 std::string contract_violation(Backend backend, bool baseline, const Stopwatch& watch,
                                const std::vector<std::string_view>& units) {
-    if (std::getenv("GPULAB_TEST_TILES")) // for whoever compares the tiles before and after a change
-        for (const Tile& tile : watch.tiles()) fmt::print("tile: {} {} of {}\n", running, tile.size, tile.of);
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
     if (backend == Backend::cpu) return "";
     if (!baseline && watch.tiles().empty())

@@ -129,6 +129,9 @@ public:
     bool emulated() const;
 
 private:
+    /// An option whose text is taken when the whole command line has been read, if it is given.
+    void option(const std::string& name, const std::string& type, const std::string& help,
+                const std::function<void(const std::string&)>& take);
     /// Refuses an option without its value: the parser would take the next option for it.
     void check_values(int argc, const char* const* argv) const;
     /// Keeps stdout for the output that names it.

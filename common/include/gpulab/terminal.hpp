@@ -18,19 +18,9 @@ struct Terminal {
     bool progress = false;             ///< whether stderr is a terminal, so that a line there can be overwritten
 };
 
-/// What the environment says about terminals; nullptr for a variable that is not set.
-struct TerminalVariables {
-    const char* columns = nullptr;  ///< COLUMNS: how wide the terminal is, whatever it says itself
-    const char* no_color = nullptr; ///< NO_COLOR: set and not empty, no colours are wanted (no-color.org)
-    const char* term = nullptr;     ///< TERM: "dumb" knows no escape codes
-};
-
-/// Works out how to print to stdout. A file or a pipe gets max_columns and no colour, whatever the environment says.
-/// @param is_terminal whether stdout is one
-/// @param columns the width that the terminal reports; 0: none
-Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVariables& variables);
-
-/// The same for stdout as it is.
+/// How to print to stdout. A file or a pipe gets max_columns and no colour, whatever the environment says. Of a
+/// terminal the variable COLUMNS says how wide it is, whatever it says itself. It has no colours if NO_COLOR is set and
+/// not empty (no-color.org), or TERM is "dumb".
 Terminal terminal_of_stdout();
 
 /// Breaks text between words into lines of at most `columns` characters. A word that is longer stays whole, and so does

@@ -2,6 +2,8 @@
 /// A variable of the environment, set for the length of a test.
 #pragma once
 
+#include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace gpulab::testing {
@@ -10,14 +12,20 @@ namespace gpulab::testing {
 /// write the environment in another thread meanwhile.
 class Environment {
 public:
-    Environment(const std::string& name, const std::string& value);
-    ~Environment();
+    Environment(const std::string& name, const std::string& value) : name_(name) {
+        if (const char* const before = std::getenv(name.c_str())) before_ = before;
+        setenv(name.c_str(), value.c_str(), 1);
+    }
+    ~Environment() {
+        if (before_) setenv(name_.c_str(), before_->c_str(), 1);
+        else unsetenv(name_.c_str());
+    }
     Environment(const Environment&) = delete;
     Environment& operator=(const Environment&) = delete;
 
 private:
-    std::string name_, before_;
-    bool was_set_ = false;
+    std::string name_;
+    std::optional<std::string> before_;
 };
 
 } // namespace gpulab::testing

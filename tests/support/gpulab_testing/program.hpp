@@ -141,7 +141,6 @@ public:
                              const KnownWrong& known_wrong = {}) const;
 
 private:
-    Outcome run(const std::string& input, const std::string& arguments) const;
     std::string lab_, path_, folder_ = ".";
 };
 

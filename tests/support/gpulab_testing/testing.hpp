@@ -40,6 +40,9 @@ const std::vector<std::size_t>& small_sizes();
 /// skipped with the reason; with GPULAB_REQUIRE_DEVICES=1 in the environment it fails instead.
 const std::vector<Device>& devices_or_skip(Backend backend);
 
+/// Runs the test case once for each of these devices, from its beginning, and makes the device current. @return it
+const Device& each_device(Backend backend);
+
 /// Runs something on a GPU while no other test of this user does. Tests run side by side, and a GPU that switches
 /// between processes takes a hundred times as long for each launch and copy: 1.1 ms for 12 us, with 12 processes on an
 /// H200. So each runs its variant in turn, and makes inputs and compares results while others have the GPU.
