@@ -1,9 +1,12 @@
 """What all tests in Python share."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import pty
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 pytest_plugins = ["judged_once"]
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 os.environ["PATH"] += f":{ROOT}/.oclgrind/bin"  # as in tools/setup.sh
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 LABS = [folder.name[3:] for folder in sorted((ROOT / "labs").glob("[0-9][0-9]_*"))]
 
 
@@ -26,6 +30,23 @@ def pytest_sessionfinish(session, exitstatus):
     told = session.config.pluginmanager.get_plugin("terminalreporter").stats
     if exitstatus == 0 and "skipped" in told and "passed" not in told:
         session.exitstatus = 77
+
+
+def built(name):
+    """The path of a program of the build. Where it has not been built, the test is skipped."""
+    path = BUILD / "bin" / name
+    if not path.is_file():
+        pytest.skip(f"{name} has not been built")
+    return path
+
+
+def module_of(path):
+    """The module of a program in Python, whose name need not end with .py."""
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.stem, loader))
+    sys.modules[path.stem] = module  # where dataclasses look
+    loader.exec_module(module)
+    return module
 
 
 def environment_with(changes):

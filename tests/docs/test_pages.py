@@ -19,7 +19,7 @@ import zipfile
 import browser
 import pages
 import pytest
-from conftest import LABS, ROOT, passed, run
+from conftest import LABS, ROOT, built, passed, run
 
 sys.path[:0] = [str(ROOT / "docs/pages"), str(ROOT / "docs/figures")]
 from repository import Repository  # noqa: E402
@@ -27,7 +27,6 @@ from texts import largest_hz  # noqa: E402
 
 repository = Repository(ROOT)
 GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "Code"]
-FDTD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) / "bin/fdtd"
 AXE = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "build/axe").glob("axe.min.js"))
 
 
@@ -359,10 +358,9 @@ def test_the_figures_are_what_their_script_draws(scratch):
         assert kept.is_file() and kept.read_text(encoding="utf-8") == text, f"{name} is not what draw.py draws: run it again"
 
 
-@pytest.mark.skipif(not FDTD.is_file(), reason="lab 08 is not built")
 @pytest.mark.parametrize("steps", [40, 200])
 def test_the_field_in_the_picture_of_program_4_2_is_that_of_lab_08_and_as_printed_it_runs_away(scratch, steps):
-    passed(FDTD, "--scene", "book", "--variant", "cpu_sequential", "--steps", steps, "--repeat", 1, "--warmup", 0, "--field", scratch / "field.csv")
+    passed(built("fdtd"), "--scene", "book", "--variant", "cpu_sequential", "--steps", steps, "--repeat", 1, "--warmup", 0, "--field", scratch / "field.csv")
     with open(scratch / "field.csv", encoding="utf-8") as file:
         field = max(abs(float(row["Hz"])) for row in csv.DictReader(file))
     assert largest_hz(False, steps)[-1] == pytest.approx(field, rel=1e-6)  # the file has floats

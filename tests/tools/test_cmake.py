@@ -14,10 +14,9 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LABS, ROOT, on_terminal, passed, refused, run
+from conftest import BUILD, LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
 
 PROJECT = f"""
@@ -287,8 +286,7 @@ target_link_libraries(folders kernels)
 
 def fetched():
     """Options that name what the build around this test had to fetch."""
-    folders = (pathlib.Path(os.environ.get("GPULAB_BUILD", "/nowhere")) / "_deps").glob("*-src")
-    return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
+    return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in (BUILD / "_deps").glob("*-src")]
 
 
 NVCC = r"""

@@ -1,7 +1,5 @@
 """Verdicts kept by contents (tools/judged.py), and what runs when they are due on a GPU (tools/due)."""
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shutil
@@ -10,17 +8,14 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, module_of
 from conftest import run as started
 
 pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
 
-loader = importlib.machinery.SourceFileLoader("due", str(ROOT / "tools/due"))
-due = importlib.util.module_from_spec(importlib.util.spec_from_loader("due", loader))
-sys.modules["due"] = due
-loader.exec_module(due)
+due = module_of(ROOT / "tools/due")
 
 LAB = "labs/01_one"
 FILES = {
@@ -103,10 +98,7 @@ def test_tests_in_the_folder_of_an_operation_judge_its_rungs_alone(tree, monkeyp
 
 def planted_in(tree):
     """plant.py as the tree has it."""
-    loader = importlib.machinery.SourceFileLoader("planted", str(ROOT / "tests/mistakes/plant.py"))
-    plant = importlib.util.module_from_spec(importlib.util.spec_from_loader("planted", loader))
-    sys.modules["planted"] = plant
-    loader.exec_module(plant)
+    plant = module_of(ROOT / "tests/mistakes/plant.py")
     plant.ROOT, plant.MISTAKES = tree, tree / "tests/mistakes"
     return plant
 

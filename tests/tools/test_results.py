@@ -4,7 +4,6 @@ The tools run in this process, in a folder of the test: Python and Matplotlib ta
 """
 
 import hashlib
-import importlib.machinery
 import importlib.util
 import json
 import math
@@ -17,19 +16,12 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from conftest import LABS, ROOT, passed, refused
+from conftest import LABS, ROOT, module_of, passed, refused
 from conftest import run as started
 
 sys.path.insert(0, str(ROOT / "tools"))
 import results  # noqa: E402
-
-
-def tool(name):
-    """The module of a tool."""
-    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "tools" / name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
+from grading.fault import exit_code  # noqa: E402
 
 
 class Copy:
@@ -37,7 +29,7 @@ class Copy:
 
     def __init__(self, folder, patch, capsys):
         self.folder, self.capsys = folder, capsys
-        self.tools = {name: tool(name) for name in ("tables", "plot")}
+        self.tools = {name: module_of(ROOT / "tools" / name) for name in ("tables", "plot")}
         patch.chdir(folder)
         for module in (results, *self.tools.values()):
             patch.setattr(module, "ROOT", str(folder))
@@ -54,11 +46,7 @@ class Copy:
     def run(self, name, *arguments):
         """As the tool's last lines run it."""
         self.capsys.readouterr()
-        try:
-            code = self.tools[name].main(list(arguments))
-        except results.Fault as fault:
-            print(f"{name}: {fault}", file=sys.stderr)
-            code = 2
+        code = exit_code(lambda: self.tools[name].main(list(arguments)), name)
         printed = self.capsys.readouterr()
         return SimpleNamespace(returncode=code, stdout=printed.out, stderr=printed.err)
 
@@ -695,7 +683,7 @@ def test_without_matplotlib_plot_says_in_one_line_which_package_to_install(copy)
 
 @pytest.mark.parametrize("page, dark_mode", [("#ffffff", False), ("#1e1e1e", True)])
 def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page(page, dark_mode):
-    plot = tool("plot")
+    plot = module_of(ROOT / "tools/plot")
 
     def luminance(colour):  # as the Web Content Accessibility Guidelines define it
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -471,7 +471,6 @@ echo "$2 | 9.0 | mirror" """)
 def test_setup_cuda_says_in_one_line_what_keeps_it_from_installing_and_leaves_nothing_behind(with_pip):
     refused(with_pip.run_lab("setup", "--cuda", NO_PIP=1), "this python3 has no pip", "python3-pip")
     refused(with_pip.run_lab("setup", "--cuda", GPULAB_INSTALL="no"), "GPULAB_INSTALL is no")
-    refused(with_pip.run_lab("setup", "--cuba"), "no option '--cuba'; there are: --all --cuda")
     for fault, words in (({"PIP_FAULT": "ERROR: No matching distribution"}, "pip could not install it: ERROR: No matching"),
                          ({"NO_WHEEL": 1}, "no CUDA compiler for this kind of machine")):
         done = with_pip.run_lab("setup", "--cuda", **fault)

@@ -14,9 +14,8 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from conftest import ROOT, environment_with, refused, run
+from conftest import BUILD, ROOT, built, environment_with, refused, run
 
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 IDEA = "The idea:"
 
 
@@ -63,10 +62,8 @@ def for_languages(rows):
 
 
 @pytest.fixture(autouse=True)
-def built(request):
-    program = "start_cuda" if "[cuda" in request.node.name or "in_cuda" in request.node.name else "start"
-    if not (BUILD / "bin" / program).is_file():
-        pytest.skip(f"bin/{program} has not been built")
+def runner(request):
+    built("start_cuda" if "[cuda" in request.node.name or "in_cuda" in request.node.name else "start")
 
 
 @pytest.fixture
@@ -442,11 +439,6 @@ def test_without_the_plugin_oclgrind_still_finds_the_race(scratch):
     done = start(scratch / "files", "6", build=scratch / "build", CXX="false")
     assert done.returncode == 1 and "a race: work-item 0 of group 0 writes count[0]" in done.words, done
     assert "touched" not in done.words and done.stderr.splitlines()[-1].startswith("lab: no pictures and no counts"), done
-
-
-@pytest.mark.parametrize("words", [["0"], ["17"], ["x"], [""], ["1", "2"], ["--cuda", "0"], ["--cuda", "1", "2"], ["--cuda", "--cuda"], ["--opencl"]])
-def test_what_is_no_puzzle_is_refused_in_one_line(words):
-    refused(run(ROOT / "lab", "start", *words), "from 1 to 16")
 
 
 def test_a_puzzle_is_judged_without_stdin(scratch):
