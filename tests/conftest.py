@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pathlib
 import pty
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,41 @@ def scratch():
     """A folder that is gone after the test: those of pytest's tmp_path stay."""
     with tempfile.TemporaryDirectory() as folder:
         yield pathlib.Path(folder)
+
+
+class Files:
+    """A folder with files that a test makes up, by their paths in it."""
+
+    def __init__(self, folder, files):
+        self.folder = folder
+        for name, text in files.items():
+            self.write(name, text)
+
+    def path(self, name):
+        return self.folder / name
+
+    def read(self, name):
+        return self.path(name).read_text(encoding="utf-8")
+
+    def write(self, name, text):
+        self.path(name).parent.mkdir(parents=True, exist_ok=True)
+        self.path(name).write_text(text, encoding="utf-8")
+
+    def change(self, name, old, new):
+        """Puts `new` in the place of the only `old`. The text before."""
+        text = self.read(name)
+        assert text.count(old) == 1, f"'{old}' is {text.count(old)} times in {name}"
+        self.write(name, text.replace(old, new))
+        return text
+
+    def copy(self, *names, ignore=None):
+        """The repository's files and folders of these names."""
+        for name in names:
+            self.path(name).parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, self.path(name), ignore=ignore)
+            else:
+                shutil.copy(ROOT / name, self.path(name))
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, module_of
+from conftest import ROOT, Files, module_of
 from conftest import run as started
 
 pytest.importorskip("tomllib", reason="needs Python 3.11")
@@ -39,10 +39,7 @@ FILES = {
 
 @pytest.fixture
 def tree(scratch):
-    for name, text in FILES.items():
-        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / name).write_text(text, encoding="utf-8")
-    return scratch
+    return Files(scratch, FILES).folder
 
 
 def keys(tree):
@@ -51,12 +48,10 @@ def keys(tree):
 
 def changed(tree, name, old, new):
     """The names of the items that an edit makes due."""
-    before, path = keys(tree), tree / name
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), encoding="utf-8")
+    before, files = keys(tree), Files(tree, {})
+    text = files.change(name, old, new)
     after = keys(tree)
-    path.write_text(text, encoding="utf-8")
+    files.write(name, text)
     return {one for one in after if before.get(one) != after[one]}
 
 

@@ -7,7 +7,7 @@ import sys
 import types
 
 import pytest
-from conftest import BUILD, ROOT, built, passed, refused, run
+from conftest import BUILD, ROOT, built, refused, run
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import launches  # noqa: E402

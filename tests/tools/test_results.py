@@ -10,13 +10,12 @@ import math
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
-from conftest import LABS, ROOT, module_of, passed, refused
+from conftest import LABS, ROOT, Files, module_of, passed, refused
 from conftest import run as started
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -24,11 +23,12 @@ import results  # noqa: E402
 from grading.fault import exit_code  # noqa: E402
 
 
-class Copy:
+class Copy(Files):
     """A folder in place of the repository, for tools that read what the tests put there."""
 
     def __init__(self, folder, patch, capsys):
-        self.folder, self.capsys = folder, capsys
+        super().__init__(folder, {})
+        self.capsys = capsys
         self.tools = {name: module_of(ROOT / "tools" / name) for name in ("tables", "plot")}
         patch.chdir(folder)
         for module in (results, *self.tools.values()):
@@ -36,12 +36,7 @@ class Copy:
         patch.setattr(self.tools["plot"], "FIGURES", str(folder / "docs/figures/results"))
 
     def write(self, name, content):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-
-    def read(self, name):
-        return (self.folder / name).read_text(encoding="utf-8")
+        super().write(name, content if isinstance(content, str) else json.dumps(content))
 
     def run(self, name, *arguments):
         """As the tool's last lines run it."""
@@ -704,8 +699,7 @@ def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page(page,
 def test_the_pictures_of_the_hand_outs_show_the_results_as_they_are(copy):
     done = started(sys.executable, ROOT / "tools/plot", "--check")
     assert (done.returncode, done.stderr) == (0, ""), "the repository"
-    for part in ("docs/figures/results", "docs/results"):
-        shutil.copytree(ROOT / part, copy.folder / part)
+    copy.copy("docs/figures/results", "docs/results")
     assert copy.run("plot", "--check").returncode == 0, "a copy"
     picture, result = copy.read("docs/figures/results/list").split("\n")[2].split()[:2]
     folder = copy.folder / "docs/figures/results"
