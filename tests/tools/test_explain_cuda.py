@@ -74,12 +74,6 @@ ptxas info    : Used 10 registers, 380 bytes cmem[0]
 """
 
 
-def test_what_ptxas_tells_of_each_kernel_is_read():
-    assert machine_code.parse_ptxas(PTXAS) == {
-        "_ZN1a3addIfEEvPT_i": {"registers": 96, "spill_stores": 100, "spill_loads": 192, "stack": 72, "static_shared": 8192},
-        "_Z4fillPf": {"registers": 10, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}}
-
-
 PTX = """\
 .version 9.0
 .target sm_80
@@ -111,9 +105,7 @@ def test_a_rung_that_the_build_compiles_for_one_device_alone_is_compiled_so():
     assert resources.architecture(plain, (9, 0)) == "90"
 
 
-def test_launch_bounds_and_shared_memory_of_the_launch_are_read_from_PTX():
-    assert machine_code.parse_ptx(PTX) == {"_ZN1a3addIfEEvPT_i": {"max_threads": 128, "dynamic": True},
-                                           "_Z4fillPf": {"max_threads": None, "dynamic": False}}
+def test_the_device_for_which_PTX_was_made_is_read():
     assert resources.ptx_capability(PTX) == (8, 0)
     assert resources.ptx_capability(PTX.replace("sm_80", "sm_120")) == (12, 0)
     assert resources.ptx_capability(PTX.replace("sm_80", "sm_90a")) > (9, 0)

@@ -267,13 +267,6 @@ def test_a_figure_that_disagrees_ends_check_with_1_names_file_and_line_and_nothi
     assert copy.read("labs/01_a/README.md") == text
 
 
-def test_a_file_of_results_that_changed_ends_check_with_1(copy):
-    copy.write("labs/01_a/README.md", table(TWO, RIGHT))
-    assert copy.run("tables", "--check").returncode == 0
-    copy.write("results/gpu.json", run({"n": 1}, variant("cuda_a", 0.5), variant("cuda_b", 0.75)))
-    assert copy.run("tables", "--check").returncode == 1
-
-
 GOOD = "rows variant cuda_a\ncolumn ms show=kernel_ms"
 MS = FILES + "rows variant cuda_a\ncolumn ms"
 FAULTS = [  # a description, the line of its page that is at fault, and words of the message
