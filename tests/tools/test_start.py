@@ -52,7 +52,7 @@ def said(language, words):
     """Words about an OpenCL kernel, in those of the language."""
     for word, of_cuda in (("local memory", "shared memory"), ("an item", "a thread"), ("work-item", "thread"), ("item", "thread"), ("group", "block"),
                           ("1056 passes", "288 passes")) if language.options else ():
-        words = words.replace(word, of_cuda)
+        words = re.sub(rf"\b{word}", of_cuda, words)
     return words
 
 
