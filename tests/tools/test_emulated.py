@@ -42,10 +42,21 @@ extern "C" cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { *p = {.
         assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", f"saxpy: back end cuda: {told}\n"), ran
 
 
-def test_a_given_size_stays():
-    ran = saxpy("--device", "cuda:emulated", "--n", "1000")
-    assert ran.returncode == 0 and "Small" not in ran.stdout and "saxpy: n = 1000\n" in ran.stdout, ran
-    assert "6 right, 0 wrong, 1 skipped" in ran.stdout
+@pytest.mark.parametrize("options, told", [
+    ("--device cuda:emulated --n 1000", ["saxpy: n = 1000\n", "6 right, 0 wrong, 1 skipped"]),  # a given size stays
+    ("--n 1000", ["cuda  no NVIDIA GPU; --backend cuda runs it in the emulator"])])
+def test_it_must_be_asked_for_and_takes_a_size_that_is_given(options, told):
+    ran = saxpy(*options.split())
+    assert ran.returncode == 0 and "Small" not in ran.stdout and not [words for words in told if words not in ran.stdout], ran
+
+
+@pytest.mark.parametrize("options, emulator, told", [
+    ("--backend cpu --order 3", "always", "--order: orders can be chosen in the CUDA emulator only"),
+    ("--study memories --backend cuda", "always", "cuda: no NVIDIA GPU, and studies measure"),
+    ("--device cuda:emulated", "never", "no device is 'cuda:emulated'")])
+def test_what_it_cannot_do_is_refused(options, emulator, told):
+    ran = saxpy(*options.split(), GPULAB_EMULATOR=emulator)
+    assert ran.returncode == 2 and told in ran.stderr, ran
 
 
 @pytest.mark.parametrize("lab", LABS)
@@ -73,21 +84,3 @@ def test_another_order_of_blocks_adds_up_in_another_order():
         return next(line.split()[-2] for line in ran.stdout.splitlines() if line.startswith("  cuda_atomics"))
 
     assert total(3) == total(3) and len({total(order) for order in range(4)}) > 1
-    ran = saxpy("--backend", "cpu", "--order", "3")
-    assert ran.returncode == 2 and "--order: orders can be chosen in the CUDA emulator only" in ran.stderr, ran
-
-
-def test_the_emulator_must_be_asked_for():
-    ran = saxpy("--n", "1000")
-    assert ran.returncode == 0 and "cuda  no NVIDIA GPU; --backend cuda runs it in the emulator" in ran.stdout, ran
-    assert "Small" not in ran.stdout
-
-
-def test_studies_measure_and_so_need_a_gpu():
-    ran = saxpy("--study", "memories", "--backend", "cuda")
-    assert ran.returncode == 2 and "cuda: no NVIDIA GPU, and studies measure" in ran.stderr, ran
-
-
-def test_nothing_is_emulated_where_the_environment_forbids_it():
-    ran = saxpy("--device", "cuda:emulated", GPULAB_EMULATOR="never")
-    assert ran.returncode == 2 and "no device is 'cuda:emulated'" in ran.stderr, ran

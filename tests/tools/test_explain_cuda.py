@@ -119,34 +119,23 @@ def sass(*lines):
     return text
 
 
-def loop(*lines):
-    return [instruction.address // 16 for instruction in
-            machine_code.innermost_loop(machine_code.parse_sass(sass(*lines))["kernel"])]
+TWO = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0", "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
 
 
-def test_the_innermost_loop_is_found():
-    assert loop("MOV R1, R2", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA 0x10", "EXIT", "BRA 0x40") == [1, 2]  # the last is padding
-    assert loop("MOV R1, R2", "EXIT", "BRA 0x20") == []
-    nested = ("MOV R1, R2", "LDG.E R2, [R4]", "FFMA R1, R2, R2, R1", "@P0 BRA 0x20", "@!P1 BRA 0x10", "EXIT")
-    assert loop(*nested) == [2, 3]
-    assert loop("MOV R1, R2", "BRA 0x10") == [1], "one that ends never"
-
-
-def test_of_several_loops_the_one_that_computes_is_taken():
-    two = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0",
-           "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
-    assert loop(*two) == [4, 5]
-    two[4] = "FADD R1, R2, R1"
-    assert loop(*two) == [0, 1, 2, 3]
-
-
-def test_code_that_was_moved_to_the_end_and_comes_back_is_no_loop():
-    # BRA.DIV goes to the end where the lanes of a warp have diverged, and a plain branch comes back.
-    moved = ("MOV R1, R2", "BRA.DIV ~URZ, 0x40", "SHFL.BFLY PT, R3, R1, 0x10, 0x1f", "EXIT", "MOV R4, 0x0",
-             "CALL.REL.NOINC 0x70", "BRA 0x30", "WARPSYNC R1", "RET.REL.NODEC R4 0x0")
-    assert loop(*moved) == []
-    # Inside a loop it belongs to the loop.
-    assert loop("MOV R1, R2", "@P0 BRA 0x40", "@P1 BRA 0x10", "EXIT", "MOV R4, 0x0", "BRA 0x20") == [1, 2, 4, 5]
+@pytest.mark.parametrize("code, found", [
+    (["MOV R1, R2", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA 0x10", "EXIT", "BRA 0x40"], [1, 2]),  # the last is padding
+    (["MOV R1, R2", "EXIT", "BRA 0x20"], []),
+    (["MOV R1, R2", "LDG.E R2, [R4]", "FFMA R1, R2, R2, R1", "@P0 BRA 0x20", "@!P1 BRA 0x10", "EXIT"], [2, 3]),
+    (["MOV R1, R2", "BRA 0x10"], [1]),  # one that ends never
+    (TWO, [4, 5]), ([word.replace("FFMA R1, R2", "FADD R1") for word in TWO], [0, 1, 2, 3]),  # of several the one that computes
+    # Code that was moved to the end and comes back is no loop: BRA.DIV goes there where the lanes of a warp have diverged, and a plain branch
+    # comes back. Inside a loop it belongs to the loop.
+    (["MOV R1, R2", "BRA.DIV ~URZ, 0x40", "SHFL.BFLY PT, R3, R1, 0x10, 0x1f", "EXIT", "MOV R4, 0x0", "CALL.REL.NOINC 0x70", "BRA 0x30",
+      "WARPSYNC R1", "RET.REL.NODEC R4 0x0"], []),
+    (["MOV R1, R2", "@P0 BRA 0x40", "@P1 BRA 0x10", "EXIT", "MOV R4, 0x0", "BRA 0x20"], [1, 2, 4, 5])])
+def test_the_innermost_loop_is_found(code, found):
+    parsed = machine_code.parse_sass(sass(*code))["kernel"]
+    assert [instruction.address // 16 for instruction in machine_code.innermost_loop(parsed)] == found
 
 
 def test_loads_by_width_and_multiply_adds_are_counted():
