@@ -19,7 +19,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
 
 KEPT = ROOT / "tests/judged/tools.txt"
-# What the tests of a file read, unless it says READS_ALL: all that runs and all that is handed out. Another test's file does not count.
+# What the tests of grading, puzzles and set-up read: all that runs and all that is handed out. Another test's file does not count.
+# The others read any file of the repository.
+OF_PARTS = ("test_grading_", "test_start", "test_setup", "test_cmake")
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "lab", "cmake", "common", "emulator", "labs", "tools", "tests/conftest.py", "tests/support",
          "tests/tools/tampering", "tests/tools/grading_support.py", "tests/tools/machine.py", "docs/grading.md")
 IGNORED = ("__pycache__", "MEASURED.md", "README.md")  # but the hand-outs', which the labs' own tests hold
@@ -41,9 +43,9 @@ def contents(of_all):
 
 
 @functools.cache
-def key_of(module):
+def key_of(path):
     """What the verdict of a file's tests depends on: the file, what it reads, and the system's tools."""
-    return judged.digest(contents(getattr(module, "READS_ALL", False)), Path(module.__file__).read_text(encoding="utf-8"),
+    return judged.digest(contents(not path.name.startswith(OF_PARTS)), path.read_text(encoding="utf-8"),
                          platform.python_version(), *(judged.tool(name) for name in ("opencl", "oclgrind", "cuda")),
                          *(str(bool(shutil.which(name))) for name in PROGRAMS), str(os.geteuid() == 0))
 
@@ -63,7 +65,7 @@ def pytest_collection_modifyitems(config, items):
     again = chance.randrange(len(items))  # at least this one
     for at, item in enumerate(list(items)):
         known = entries.get(name_of(item))
-        if known and known.good and known.key == key_of(item.module) and chance.random() >= 1 / 20 and at != again:
+        if known and known.good and known.key == key_of(item.path) and chance.random() >= 1 / 20 and at != again:
             items.remove(item)
             left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
@@ -81,7 +83,7 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.when == "call" and report.passed and os.environ.get("GPULAB_JUDGED_ONCE"):
         item.config.stash.setdefault(PASSED, {})[name_of(item)] = judged.made(
-            key_of(item.module), "passed", "", platform.python_version(), time.monotonic() - item.stash[BEGUN])
+            key_of(item.path), "passed", "", platform.python_version(), time.monotonic() - item.stash[BEGUN])
     if report.failed:
         item.config.stash.setdefault(FAILED, set()).add(name_of(item))
 

@@ -14,6 +14,9 @@ absent() { # absent WHAT COST HOW
     line "" "" "-> $3"
 }
 version_of() { "$@" --version 2>/dev/null | head -n 1; }
+program() { # program WHAT PROGRAM COST HOW
+    if have "$2"; then found "$1" "$(version_of "$2")"; else absent "$1" "$3" "$4"; fi
+}
 
 system=$(uname -srm)
 [[ ! -r /etc/os-release ]] || system="$(. /etc/os-release && echo "${PRETTY_NAME:-}"), $system"
@@ -24,15 +27,11 @@ echo "To build"
 if have dpkg && [[ $(dpkg --audit 2>/dev/null) ]]; then
     absent packages "an installation was interrupted, so apt refuses to install anything" "sudo dpkg --configure -a"
 fi
-if have c++; then found compiler "$(version_of c++)"; else
-    absent compiler "nothing can be built" "./lab setup"
-fi
+program compiler c++ "nothing can be built" "./lab setup"
 if have cmake && at_least "$(needed CMake)" "$(version_of cmake)"; then found CMake "$(version_of cmake)"; else
     absent CMake "nothing can be built: $(needed CMake) or newer is needed" "./lab setup; where that gives an older one: cmake.org"
 fi
-if have ninja; then found Ninja "$(version_of ninja)"; else
-    absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
-fi
+program Ninja ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
 
 # The CUDA compiler and the libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
 cache=$root/build/default/CMakeCache.txt
@@ -108,9 +107,7 @@ elif ! have clinfo; then
 else
     absent OpenCL "OpenCL variants are skipped" "./lab setup installs PoCL, which runs OpenCL on the CPU"
 fi
-if have mpirun; then found MPI "$(version_of mpirun)"; else
-    absent MPI "lab 09 cannot run as several processes (./lab run cg --ranks 4)" "./lab setup --all, or libopenmpi-dev and openmpi-bin"
-fi
+program MPI mpirun "lab 09 cannot run as several processes (./lab run cg --ranks 4)" "./lab setup --all, or libopenmpi-dev and openmpi-bin"
 
 echo
 echo "To check and to read"
@@ -124,9 +121,7 @@ fi
 if have doxygen && have pandoc; then found Doxygen "$(version_of doxygen), Pandoc $(version_of pandoc)$(! have dot || echo ", Graphviz")"; else
     absent Doxygen "or Pandoc: no pages; the READMEs of the labs can be read as they are" "./lab docs"
 fi
-if have chromium; then found Chromium "$(version_of chromium)"; else
-    absent Chromium "the tests that open the pages in a browser are skipped" "./lab setup --all (on Debian)"
-fi
+program Chromium chromium "the tests that open the pages in a browser are skipped" "./lab setup --all (on Debian)"
 format=""
 for program in clang-format-14 clang-format; do
     format=$(version_of "$program")

@@ -5,16 +5,14 @@ import json
 import math
 import os
 
+from grading.fault import Fault
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 NUMBERS = ("kernel_ms", "kernel_ms_min", "kernel_ms_max", "total_ms", "sequential_ms", "gb_per_s", "gflop_per_s", "speedup",
            "percent_of_ceiling")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-class Fault(Exception):
-    """What is wrong with the input, in one line."""
 
 
 def read(path):

@@ -60,6 +60,11 @@ class Figure:
             extra += f' text-anchor="{anchor}"'
         self.parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}"{extra}>{escape(words)}</text>')
 
+    def lines(self, x, y, lines, step=15, **style):
+        """Small lines of text, one below the other."""
+        for k, words in enumerate(lines):
+            self.text(x, y + step * k, words, 11, **style)
+
     def heading(self, words, note=""):
         self.text(20, 28, words, 14, bold=True)
         if note:
@@ -197,33 +202,29 @@ def memory_hierarchy(f):
         ("green", "registers", ("of one thread",), ("256 KiB per", "multiprocessor"), (f"{rate / 2 * 12 / 1000:.0f} TB/s of", "operands ¹"),
          ("02 shuffle: partial sums", "03 register_2d: 64 sums", "per thread")),
         ("green", "shared memory, L1 cache", ("of one block; of one", "multiprocessor"), ("256 KiB together,", "228 KiB of it shared"),
-         (f"about {132 * 128 * ghz / 1000:.0f} TB/s ¹", ""), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
-        ("blue", "L2 cache", ("of the whole GPU",), ("60 MiB ²", ""), ("not measured here", ""),
+         (f"about {132 * 128 * ghz / 1000:.0f} TB/s ¹",), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
+        ("blue", "L2 cache", ("of the whole GPU",), ("60 MiB ²",), ("not measured here",),
          ("data of small problems:", "01 at n = 2²⁰ (12 MiB);", "04: the vector x")),
-        ("blue", "device memory", ("of the whole GPU",), ("141 GB", ""), ("about 4200 GB/s ²", "(copy: read + write)"),
+        ("blue", "device memory", ("of the whole GPU",), ("141 GB",), ("about 4200 GB/s ²", "(copy: read + write)"),
          ("01 from many_blocks on", "02 from grid_stride on", "04 lanes: values, columns")),
-        ("orange", "link (PCI Express)", ("between the two",), ("–", ""), ("about 55 GB/s ²", "each way"),
+        ("orange", "link (PCI Express)", ("between the two",), ("–",), ("about 55 GB/s ²", "each way"),
          ("05 depth_first, pipeline:", "pinned memory", "01 total ms")),
-        ("orange", "host memory, pageable", ("through the driver's", "own buffer"), ("that of the host", ""),
-         ("17 GB/s ²: 33 MB", "up, then down"), ("05 sync_pageable", "", "")),
+        ("orange", "host memory, pageable", ("through the driver's", "own buffer"), ("that of the host",),
+         ("17 GB/s ²: 33 MB", "up, then down"), ("05 sync_pageable",)),
     ]
     y = 64
     for colour, name, of, size, speed, rungs in rows:
         f.box(16, y, 668, 60, "idle")
         f.box(16, y, 196, 60, colour)
         f.text(26, y + 20, name, 12, bold=True)
-        for k, words in enumerate(of):
-            f.text(26, y + 37 + 14 * k, words, 11)
+        f.lines(26, y + 37, of, 14)
         for x, lines in zip(columns, (size, speed, rungs)):
-            lines = [line for line in lines if line]
-            for k, words in enumerate(lines):
-                f.text(x, y + (20 if len(lines) > 2 else 27 if len(lines) == 2 else 34) + 15 * k, words, 11)
+            f.lines(x, y + 41 - 7 * len(lines), lines)
         y += 66
     notes = (f"¹ computed for 132 multiprocessors at {ghz:.2f} GHz, where 128 multiply-adds a cycle each make the {rate / 1000:.1f} TFLOP/s",
              "of lab 03. 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
              "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
-    for k, words in enumerate(notes):
-        f.text(20, y + 14 + 15 * k, words, 11, quiet=True)
+    f.lines(20, y + 14, notes, quiet=True)
     return y + 14 + 15 * len(notes)
 
 
@@ -405,8 +406,7 @@ def matmul_tiles(f):
     f.text(bx + 8, ay + 18, "C", 14, bold=True)
     f.line(ax + 54, ay + 37.5, ax + 92, ay + 37.5, arrow=True)
     f.line(bx + 62.5, by + 54, bx + 62.5, by + 92, arrow=True)
-    f.text(20, 318, "step by step the tiles move", 11)
-    f.text(20, 333, "along A and down B", 11)
+    f.lines(20, 318, ("step by step the tiles move", "along A and down B"))
     # shared memory
     tile, n = 17, 8
     f.line(236, 145, 258, 145, arrow=True)
@@ -419,9 +419,7 @@ def matmul_tiles(f):
     for i in range(8):
         for k in range(4):
             f.box(268 + k * tile, 206 + i * 13, tile - 2, 11, "purple" if k == 1 and i in (1, 3, 5, 7) else "blue", radius=1)
-    f.text(346, 262, "loaded once by the", 11)
-    f.text(346, 277, "block, read by", 11)
-    f.text(346, 292, "many threads", 11)
+    f.lines(346, 262, ("loaded once by the", "block, read by", "many threads"))
     # registers
     rx, ry, c = 520, 116, 32
     f.line(412, 140, 508, 126, arrow=True)
@@ -436,8 +434,8 @@ def matmul_tiles(f):
     f.text(478, 310, "8 loads, 16 multiply-adds", 11)
     f.text(478, 325, "(drawn 4 × 4)", 11, quiet=True)
     f.line(20, 346, 680, 346)
-    f.text(20, 366, "shared_static: a 16 × 16 tile, so each number from global memory serves 16 threads.", 11)
-    f.text(20, 382, "register_2d: 8 × 8 sums per thread, so 16 numbers from shared memory serve 64 multiply-adds.", 11)
+    f.lines(20, 366, ("shared_static: a 16 × 16 tile, so each number from global memory serves 16 threads.",
+                      "register_2d: 8 × 8 sums per thread, so 16 numbers from shared memory serve 64 multiply-adds."), 16)
 
 
 @figure("spmv-formats", "One matrix as CSR, COO and ELL",
@@ -455,11 +453,10 @@ def spmv_formats(f):
         f.text(52, 62 + r * cell + 18, f"{r}", 11, "end", quiet=True)
     for c in range(4):
         f.text(60 + c * cell + 13, 56, str(c), 11, "middle", quiet=True)
-    f.text(200, 78, "The colour is the row. t0, t1, t2, t3 are the first four threads;", 11)
-    f.text(200, 94, "each t stands under the column and the value that it reads first.", 11)
-    f.text(200, 120, "CSR, COO: 8 entries.", 11)
-    f.text(200, 136, "ELL: 12 slots, of which 4 are padding (column −1), because", 11)
-    f.text(200, 152, "every row is as long as the longest.", 11)
+    f.lines(200, 78, ("The colour is the row. t0, t1, t2, t3 are the first four threads;",
+                      "each t stands under the column and the value that it reads first."), 16)
+    f.lines(200, 120, ("CSR, COO: 8 entries.", "ELL: 12 slots, of which 4 are padding (column −1), because",
+                       "every row is as long as the longest."), 16)
 
     w, x0 = 34, 150
 
@@ -666,8 +663,7 @@ def lu_blocks(f):
     for colour, head, lines in rows:
         f.box(tx, y, 14, 14, colour)
         f.text(tx + 24, y + 12, head, 12, bold=True)
-        for k, line in enumerate(lines):
-            f.text(tx + 160, y + 12 + 15 * k, line, 11)
+        f.lines(tx + 160, y + 12, lines)
         y += 24 + 15 * len(lines)
     f.line(tx, y - 6, 680, y - 6)
     f.text(tx, y + 14, "Look-ahead: the update of the next panel's columns comes", 11)

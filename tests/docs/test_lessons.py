@@ -5,7 +5,6 @@ Where a page shows nothing else, the command has to succeed. Below <!-- run GPU 
 """
 
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -13,15 +12,12 @@ import sys
 
 import pytest
 from complete import gpu
-from conftest import ROOT, passed, run
+from conftest import BUILD, ROOT, passed, run
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import run as explain_run  # noqa: E402
 from command import Refusal  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 LESSONS = ROOT / "docs/lessons"
 PAGES = sorted(page.stem for page in LESSONS.glob("*.md") if page.name != "README.md")
 BLOCK = re.compile(r"^<!-- run ?(.*?) -->\n((?:    .*\n)+)", re.MULTILINE)

@@ -19,17 +19,14 @@ import zipfile
 import browser
 import pages
 import pytest
-from conftest import LABS, ROOT, passed, run
+from conftest import LABS, ROOT, Files, built, passed, run
 
 sys.path[:0] = [str(ROOT / "docs/pages"), str(ROOT / "docs/figures")]
 from repository import Repository  # noqa: E402
 from texts import largest_hz  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
 repository = Repository(ROOT)
 GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "Code"]
-FDTD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) / "bin/fdtd"
 AXE = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "build/axe").glob("axe.min.js"))
 
 
@@ -361,10 +358,9 @@ def test_the_figures_are_what_their_script_draws(scratch):
         assert kept.is_file() and kept.read_text(encoding="utf-8") == text, f"{name} is not what draw.py draws: run it again"
 
 
-@pytest.mark.skipif(not FDTD.is_file(), reason="lab 08 is not built")
 @pytest.mark.parametrize("steps", [40, 200])
 def test_the_field_in_the_picture_of_program_4_2_is_that_of_lab_08_and_as_printed_it_runs_away(scratch, steps):
-    passed(FDTD, "--scene", "book", "--variant", "cpu_sequential", "--steps", steps, "--repeat", 1, "--warmup", 0, "--field", scratch / "field.csv")
+    passed(built("fdtd"), "--scene", "book", "--variant", "cpu_sequential", "--steps", steps, "--repeat", 1, "--warmup", 0, "--field", scratch / "field.csv")
     with open(scratch / "field.csv", encoding="utf-8") as file:
         field = max(abs(float(row["Hz"])) for row in csv.DictReader(file))
     assert largest_hz(False, steps)[-1] == pytest.approx(field, rel=1e-6)  # the file has floats
@@ -437,15 +433,11 @@ def test_a_planted_error_barrier_or_width_or_fault_in_a_figure_is_found(scratch,
         assert bool(faults) == faulty, f"{'not found' if faulty else 'a fault'}: {drawn} {faults}"
 
 
-class Tree:
+class Tree(Files):
     """A small repository with the program that makes the pages."""
 
     def __init__(self, folder):
-        self.root = folder
-        for name in ("docs/pages", "docs/doxygen", "tools/grading"):
-            shutil.copytree(ROOT / name, folder / name)
-        shutil.copy(ROOT / "Doxyfile", folder)
-        for name, text in {
+        super().__init__(folder, {
             "README.md": "# All\n\n## The labs\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
             "docs/kernels.md": '# Words\n\n## Where\n\n- <a name="lane"></a>**Lane**: one\n',
             "docs/a.svg": "<svg/>",
@@ -469,18 +461,14 @@ class Tree:
                                      "`cuda_a`, a [lane](../../docs/kernels.md#lane), [above](#what-to-expect), [rung](cuda/01_a.cu), "
                                      "[web](https://x.invalid), [file](rungs.inc), gpulab::add.\n\n![drawn](../../docs/a.svg)\n\n"
                                      "<!-- table\nrows *_a `b\n-->\n| | ms |\n|---|---|\n| cuda_a | 4.25 |\n| cuda_b | 7.75 |\n\n    code *a* $b$\n",
-        }.items():
-            self.write(name, text)
-
-    def write(self, name, text):
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text, encoding="utf-8")
+        })
+        self.copy("docs/pages", "docs/doxygen", "tools/grading", "Doxyfile")
 
     def build(self, **environment):
-        return run(sys.executable, "-B", self.root / "docs/pages/build.py", self.root / "out", **environment)
+        return run(sys.executable, "-B", self.path("docs/pages/build.py"), self.path("out"), **environment)
 
     def page(self, name):
-        return (self.root / "out" / name).read_text(encoding="utf-8")
+        return self.read(f"out/{name}")
 
 
 @pytest.fixture
@@ -520,7 +508,7 @@ def test_a_small_repository_becomes_pages(tree):
     assert "02_two" not in tree.page("formulas.html")
     # Each line of a listing has the number that it has in the file.
     lines = dict(re.findall(r'data-n="(\d+)">(.*)', rung))
-    source = (tree.root / "labs/01_one/cuda/01_a.cu").read_text(encoding="utf-8").split("\n")
+    source = tree.read("labs/01_one/cuda/01_a.cu").split("\n")
     for number in (4, 5, 8, 10):
         assert html_module.unescape(re.sub("<[^>]*>", "", lines[str(number)])).startswith(source[number - 1]), (number, lines)
     # The rung between the two others.
@@ -538,7 +526,7 @@ def test_a_small_repository_becomes_pages(tree):
 
 def test_without_lunr_the_pages_are_built_and_say_that_the_search_is_off(tree):
     tree.write("without/lunr.py", "raise ImportError\n")
-    done = tree.build(PYTHONPATH=tree.root / "without")
+    done = tree.build(PYTHONPATH=tree.path("without"))
     assert done.returncode == 0 and done.stderr.count("\n") == 1 and "no search" in done.stderr and "python3-lunr" in done.stderr, done
     assert "no search" in tree.page("search.html") and "<script src=\"lunr" not in tree.page("search.html") and tree.page("index.html")
 
@@ -556,8 +544,6 @@ def test_without_lunr_the_pages_are_built_and_say_that_the_search_is_off(tree):
     ("common/include/gpulab/one.hpp", "@param a", "@param b", "argument 'b' of command @param is not found"),
 ])
 def test_what_is_wrong_with_a_page_is_told(tree, name, old, new, told):
-    text = (tree.root / name).read_text(encoding="utf-8")
-    assert old in text
-    tree.write(name, text.replace(old, new, 1))
+    tree.change(name, old, new)
     done = tree.build()
     assert done.returncode == 1 and told in done.stderr and done.stdout == "", done

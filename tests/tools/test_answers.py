@@ -1,14 +1,12 @@
 """The model answers: each question has one, the key opens them, nothing of them gets to students, and their numbers are right."""
 
-import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import zipfile
 
 import pytest
-from conftest import ROOT, passed, refused, run
+from conftest import BUILD, ROOT, passed, refused, run
 
 if sys.version_info < (3, 11):
     pytest.skip("Python 3.11 is needed", allow_module_level=True)
@@ -18,9 +16,6 @@ from grading import sealed  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 SECRET = "unlockedanswer7f3a"  # in each answer of these tests, and nowhere else
 needs_age = pytest.mark.skipif(not shutil.which("age"), reason="no age (./lab setup)")
 

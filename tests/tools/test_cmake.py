@@ -14,16 +14,19 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LABS, ROOT, on_terminal, passed, refused, run
+from conftest import BUILD, LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
 
-PROJECT = f"""
-cmake_minimum_required(VERSION 3.25)
-project(tests NONE)
-enable_testing()
+
+def project(folder, text, languages="NONE"):
+    """Writes a project of CMake with tests."""
+    folder.mkdir(exist_ok=True)
+    (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(tests LANGUAGES {languages})\nenable_testing()\n{text}")
+
+
+FUNCTIONS = f"""
 include("{ROOT}/cmake/TestSummary.cmake")
 function(prints name text) # a test that prints a text; further arguments: its properties
     file(WRITE "${{CMAKE_BINARY_DIR}}/${{name}}" "${{text}}\\n")
@@ -84,8 +87,7 @@ What is wrong with the variants:
 def ctest(scratch, text):
     """Configures a project with these tests. The words of a call of ctest for it, which writes the JUnit file."""
     source, build = scratch / "a folder", scratch / "the build"
-    source.mkdir()
-    (source / "CMakeLists.txt").write_text(PROJECT + text)
+    project(source, FUNCTIONS + text)
     passed("cmake", "-S", source, "-B", build, "-G", "Ninja")
     return build, ["ctest", "--test-dir", build, "--output-junit", "tests.xml", "--output-on-failure"]
 
@@ -184,10 +186,7 @@ def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
 
 def test_the_preset_gpu_leaves_out_tools_grading_and_pages_also_where_ctest_is_told_to_leave_out_more(scratch):
     shutil.copy(ROOT / "CMakePresets.json", scratch)
-    (scratch / "CMakeLists.txt").write_text("""
-cmake_minimum_required(VERSION 3.25)
-project(labels NONE)
-enable_testing()
+    project(scratch, """
 foreach(name "tools: one" "grading: two" "docs: three" "a mistakes: six" "test_a: four" "test_a: five")
     add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E true)
 endforeach()
@@ -268,15 +267,13 @@ def test_where_CUDA_has_an_older_GCC_its_folder_is_not_linked(scratch):
     version = next((v for v in range(newest - 1, 8, -1) if shutil.which(f"g++-{v}")), None)
     if not version:
         pytest.skip("no GCC older than the C++ compiler")
-    (scratch / "CMakeLists.txt").write_text(f"""
-cmake_minimum_required(VERSION 3.25)
-project(folders LANGUAGES CXX)
+    project(scratch, f"""
 set(GPULAB_CUDA ON)
 include("{ROOT}/cmake/Cuda.cmake")
 add_library(kernels STATIC kernels.cu)
 add_executable(folders main.cpp)
 target_link_libraries(folders kernels)
-""")
+""", "CXX")
     (scratch / "kernels.cu").write_text("void launch() {}\n")
     (scratch / "main.cpp").write_text("void launch(); int main() { launch(); }\n")
     passed("cmake", "-S", scratch, "-B", scratch / "build", "-G", "Ninja", f"-DCMAKE_CUDA_HOST_COMPILER=g++-{version}",
@@ -287,8 +284,7 @@ target_link_libraries(folders kernels)
 
 def fetched():
     """Options that name what the build around this test had to fetch."""
-    folders = (pathlib.Path(os.environ.get("GPULAB_BUILD", "/nowhere")) / "_deps").glob("*-src")
-    return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
+    return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in (BUILD / "_deps").glob("*-src")]
 
 
 NVCC = r"""
@@ -404,14 +400,12 @@ def test_every_program_asks_for_its_processor():
 def test_on_another_processor_all_is_compiled_again(scratch):
     machine = Machine(scratch)
     machine.fake("c++", f'exec {shutil.which("c++")} "$@" $MORE')
-    (scratch / "CMakeLists.txt").write_text(f"""
-cmake_minimum_required(VERSION 3.25)
-project(one LANGUAGES CXX)
+    project(scratch, f"""
 set(GPULAB_MARCH native CACHE STRING "")
 include("{ROOT}/cmake/Compile.cmake")
 add_library(one one.cpp)
 target_link_libraries(one PRIVATE gpulab_compile)
-""")
+""", "CXX")
     (scratch / "one.cpp").write_text("int one() { return 1; }\n")
 
     def compiled(more, *options):
@@ -426,10 +420,7 @@ target_link_libraries(one PRIVATE gpulab_compile)
 
 
 def test_in_WSL_the_tests_that_use_a_GPU_run_one_after_the_other(scratch):
-    (scratch / "CMakeLists.txt").write_text(f"""
-cmake_minimum_required(VERSION 3.25)
-project(tests NONE)
-enable_testing()
+    project(scratch, f"""
 set(GPULAB_ROOT "{ROOT}")
 set(CMAKE_HOST_SYSTEM_VERSION ${{version}})
 include("{ROOT}/cmake/AddLabTest.cmake")

@@ -1,12 +1,8 @@
 """The tests of tools/concordance: the list of the texts' items, and what the page says of it."""
 
-import shutil
-
 import pytest
-from conftest import LABS, ROOT, passed, refused
+from conftest import LABS, ROOT, Files, passed, refused
 from machine import run_here
-
-READS_ALL = True  # see judged_once.py
 
 SOURCES = """[[text]]
 name = "Book"
@@ -60,15 +56,11 @@ README = """# Lab 01: one
 """
 
 
-class Tree:
+class Tree(Files):
     """A small repository with the tool."""
 
     def __init__(self, folder):
-        self.folder = folder
-        for name in ("tools/concordance", "tools/grading/__init__.py", "tools/grading/rows.py", "docs/pages/repository.py"):
-            self.path(name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, self.path(name))
-        for name, text in {
+        super().__init__(folder, {
             "docs/sources.toml": SOURCES, "docs/texts-faults.md": FAULTS, "labs/01_one/README.md": README,
             "README.md": "# All\n", "docs/kernels.md": '# Words\n\n- <a name="lane"></a>**Lane**: one\n',
             "labs/01_one/rungs.inc": 'CUDA_RUNG(cuda_a, "a")\nCUDA_RUNG(cuda_b, "b")\n',
@@ -76,20 +68,8 @@ class Tree:
             "labs/01_one/cuda/02_b.cu": "// Rung 2: table 2.1 of the book. (Other 2013, section 9.9; Book, section 5)\nvoid cuda_b(int) {}\n",
             "tests/labs/01_one/test_one.cpp": 'TEST_CASE("the book\'s figure 2.2 and exercise 2.3") {}\n',
             "tests/mistakes/01_one.toml": '["cuda/01_a.cu".cuda-wrong]\n',
-        }.items():
-            self.write(name, text)
-
-    def path(self, name):
-        return self.folder / name
-
-    def write(self, name, text):
-        self.path(name).parent.mkdir(parents=True, exist_ok=True)
-        self.path(name).write_text(text, encoding="utf-8")
-
-    def change(self, name, old, new):
-        text = self.path(name).read_text(encoding="utf-8")
-        assert old in text, f"'{old}' is not in {name}"
-        self.write(name, text.replace(old, new))
+        })
+        self.copy("tools/concordance", "tools/grading/__init__.py", "tools/grading/rows.py", "docs/pages/repository.py")
 
     def run(self, *words):
         return run_here(self.path("tools/concordance"), *words)
@@ -108,7 +88,7 @@ def test_the_concordance_is_up_to_date_and_every_item_has_its_place():
 
 def test_a_page_has_what_list_code_and_faults_say(tree):
     assert tree.run().stdout == "items: 8, of which 1 are open\n"
-    page = tree.path("docs/concordance.md").read_text(encoding="utf-8")
+    page = tree.read("docs/concordance.md")
     for row in (
         "| program 1.1 | a loop | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",
         "| programs 1.2 to 1.4 | threads | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",

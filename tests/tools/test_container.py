@@ -3,7 +3,6 @@ The notebook for Colab."""
 
 import json
 import os
-import pathlib
 import re
 import shlex
 import shutil
@@ -11,11 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, passed, run
-
-READS_ALL = True  # see judged_once.py
-
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
+from conftest import BUILD, ROOT, built, passed, run
 
 FILE = (ROOT / "Containerfile").read_text(encoding="utf-8")
 LINES = [line.split(maxsplit=1) for line in FILE.splitlines() if line and not line.startswith("#")]
@@ -85,8 +80,9 @@ esac
 
 def test_the_cells_of_the_notebook_clone_set_up_run_lab_01_and_begin_the_puzzles_in_cuda(scratch):
     """Each line that begins with ! is a command of bash, and NAME = "text" gives {NAME} in these a value."""
-    if run("git", "rev-parse", cwd=ROOT).returncode or not (BUILD / "bin/saxpy").is_file():
-        pytest.skip("no checkout, or saxpy has not been built")
+    built("saxpy")
+    if run("git", "rev-parse", cwd=ROOT).returncode:
+        pytest.skip("no checkout")
     notebook = json.loads((ROOT / "docs/colab.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook["cells"]), "somebody's results are in it"

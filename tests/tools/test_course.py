@@ -10,15 +10,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import LABS, ROOT, passed, refused
+from conftest import LABS, ROOT, Files, passed, refused
 from machine import run_here
 
 sys.path.insert(0, str(ROOT / "tools"))
 from grading.exercises import folders, load  # noqa: E402
 from grading.export import CANVAS, MOODLE_IDS  # noqa: E402
 from grading.report import RATES, gradebook_head  # noqa: E402
-
-READS_ALL = True  # see judged_once.py
 
 # A plan has every exercise of its labs.
 SAXPY, REDUCTION, STREAMS = ({one.name: one.points for one in load(ROOT, lab).exercises} for lab in ("saxpy", "reduction", "streams"))
@@ -66,30 +64,21 @@ The end.
 pytestmark = pytest.mark.skipif(len(LABS) < 9, reason="not all labs are here")
 
 
-class Tree:
+class Tree(Files):
     """A copy of what the tool reads."""
 
     def __init__(self, folder):
-        self.folder = folder
-        for name in ("labs", "tests/mistakes", "tools/grading", "tools/explain"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.json"))
-        for name in ("tools/course", "docs/pages/repository.py", "docs/sources.toml", EXERCISES):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-        (folder / COURSE).write_text(PLAN, encoding="utf-8")
-
-    def read(self, name):
-        return (self.folder / name).read_text(encoding="utf-8")
+        super().__init__(folder, {COURSE: PLAN})
+        self.copy("labs", "tests/mistakes", "tools/grading", "tools/explain", "tools/course", "docs/pages/repository.py", "docs/sources.toml",
+                  EXERCISES, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.json"))
 
     @contextlib.contextmanager
     def changed(self, name, old, new):
-        text = self.read(name)
-        assert text.count(old) == 1, f"'{old}' is {text.count(old)} times in {name}"
-        (self.folder / name).write_text(text.replace(old, new), encoding="utf-8")
+        text = self.change(name, old, new)
         try:
             yield
         finally:
-            (self.folder / name).write_text(text, encoding="utf-8")
+            self.write(name, text)
 
     def run(self, *words):
         return run_here(self.folder / "tools/course", *words)

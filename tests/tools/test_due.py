@@ -1,7 +1,5 @@
 """Verdicts kept by contents (tools/judged.py), and what runs when they are due on a GPU (tools/due)."""
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shutil
@@ -10,19 +8,14 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Files, module_of
 from conftest import run as started
 
 pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
-loader = importlib.machinery.SourceFileLoader("due", str(ROOT / "tools/due"))
-due = importlib.util.module_from_spec(importlib.util.spec_from_loader("due", loader))
-sys.modules["due"] = due
-loader.exec_module(due)
+due = module_of(ROOT / "tools/due")
 
 LAB = "labs/01_one"
 FILES = {
@@ -46,10 +39,7 @@ FILES = {
 
 @pytest.fixture
 def tree(scratch):
-    for name, text in FILES.items():
-        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / name).write_text(text, encoding="utf-8")
-    return scratch
+    return Files(scratch, FILES).folder
 
 
 def keys(tree):
@@ -58,12 +48,10 @@ def keys(tree):
 
 def changed(tree, name, old, new):
     """The names of the items that an edit makes due."""
-    before, path = keys(tree), tree / name
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), encoding="utf-8")
+    before, files = keys(tree), Files(tree, {})
+    text = files.change(name, old, new)
     after = keys(tree)
-    path.write_text(text, encoding="utf-8")
+    files.write(name, text)
     return {one for one in after if before.get(one) != after[one]}
 
 
@@ -105,10 +93,7 @@ def test_tests_in_the_folder_of_an_operation_judge_its_rungs_alone(tree, monkeyp
 
 def planted_in(tree):
     """plant.py as the tree has it."""
-    loader = importlib.machinery.SourceFileLoader("planted", str(ROOT / "tests/mistakes/plant.py"))
-    plant = importlib.util.module_from_spec(importlib.util.spec_from_loader("planted", loader))
-    sys.modules["planted"] = plant
-    loader.exec_module(plant)
+    plant = module_of(ROOT / "tests/mistakes/plant.py")
     plant.ROOT, plant.MISTAKES = tree, tree / "tests/mistakes"
     return plant
 
@@ -262,7 +247,7 @@ def test_tests_that_passed_run_again_when_something_they_run_changes_and_a_few_o
     for name in ("tests/conftest.py", "tests/judged_once.py", "tests/pytest.ini", "tools/judged.py"):
         (scratch / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, scratch / name)
-    one = scratch / "tests/test_one.py"
+    one = scratch / "tests/test_start_one.py"
     one.write_text("import os, pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_n(n): assert n != 7 and 'BROKEN' not in os.environ\n")
 
     def ran(n=40, seed=1, **environment):
@@ -277,7 +262,7 @@ def test_tests_that_passed_run_again_when_something_they_run_changes_and_a_few_o
     assert len(ran(GPULAB_MISTAKES="all")) == 39 and len(ran(GPULAB_JUDGED_ONCE=None)) == 39
     (scratch / "tools/other.py").touch()
     assert len(ran()) == 39 and len(ran()) < 20
-    one.write_text(one.read_text() + "READS_ALL = True\n")
+    one = one.rename(scratch / "tests/test_two.py")
     assert len(ran()) == 39 and len(ran()) == 39, "without a repository nothing is known of all files"
     for words in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", "-C", scratch, *words], check=True)

@@ -7,9 +7,7 @@ import subprocess
 from fractions import Fraction
 
 import pytest
-from conftest import LABS, ROOT, passed, refused
-
-READS_ALL = True  # see judged_once.py
+from conftest import LABS, ROOT, built, passed, refused
 
 pytestmark = pytest.mark.skipif(len(LABS) < 9, reason="not all labs are here")
 
@@ -210,10 +208,9 @@ def test_the_matrix_from_practice_is_fetched_by_one_command_and_takes_as_many_it
         refused(fetched, "fetch")
         pytest.skip(fetched.stderr)
     assert os.listdir(scratch) == ["lund_a.mtx"]
-    build = os.environ.get("GPULAB_BUILD", ROOT / "build/default")
     page = (ROOT / "labs/09_cg/MEASURED.md").read_text(encoding="utf-8")
     plain, jacobi = re.search(r"rise and fall for (\d+) iterations, with Jacobi for (\d+)", page).groups()
     for options, iterations in (([], plain), (["--preconditioner", "jacobi"], jacobi)):
-        run = passed(f"{build}/bin/cg", "--matrix", scratch / "lund_a.mtx", "--variant", "cpu_sequential", *options)
+        run = passed(built("cg"), "--matrix", scratch / "lund_a.mtx", "--variant", "cpu_sequential", *options)
         assert f"converged after {iterations} iterations" in run.stdout
-    assert " 0 wrong" in passed(f"{build}/bin/spmv", "--matrix", scratch / "lund_a.mtx", "--backend", "cpu,opencl").stdout
+    assert " 0 wrong" in passed(built("spmv"), "--matrix", scratch / "lund_a.mtx", "--backend", "cpu,opencl").stdout

@@ -1,4 +1,5 @@
-"""./lab explain: what it counts is held against formulas that were worked out by hand from the kernels' text."""
+"""./lab explain: what it counts is held against formulas that were worked out by hand from the kernels' text. What the rungs of
+docs/results/counts ask for in all, hardware counts the same (test_results.py)."""
 
 import itertools
 import json
@@ -10,7 +11,7 @@ import sys
 import types
 
 import pytest
-from conftest import ROOT, passed, refused, run
+from conftest import BUILD, ROOT, built, passed, refused, run
 from machine import Machine
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
@@ -19,9 +20,6 @@ import run as explain_run  # noqa: E402
 from command import Refusal  # noqa: E402
 from plugin import oclgrind_library  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 WARP, SECTOR = 32, 32
 
 
@@ -45,8 +43,7 @@ class Counts:
     """The counts of one run of a variant, found by a piece of the line's text and by the kind of access."""
 
     def __init__(self, lab, variant, *options):
-        if not (BUILD / "bin" / lab).is_file():
-            pytest.skip(f"{lab} has not been built")
+        built(lab)
         launches, outcome = explain_run.launches(ROOT, BUILD, lab, variant, list(options))
         assert outcome["status"] == "passed", outcome
         self.launches = launches
@@ -65,17 +62,6 @@ class Counts:
         return self.one.sums[f"{space}_{name}"]
 
 
-def test_saxpy_asks_for_each_number_once_whatever_an_item_takes():
-    n = 1 << 12
-    for variant, per_request in (("opencl_one_item", 1), ("opencl_grid_stride", 1), ("opencl_vectorised", 4)):
-        c = Counts("saxpy", variant, "--n", str(n))
-        assert c.all("global", "requests") == 3 * n / (WARP * per_request), variant  # two loads and a store
-        assert c.all("global", "sectors") == c.all("global", "min_sectors") == 3 * 4 * n / SECTOR, variant
-        # the first items of opencl_vectorised take what n mod 4 leaves, which is nothing: one warp splits to ask
-        assert c.one.sums["splits"] == (variant == "opencl_vectorised"), variant
-        assert c.one.sums["idle"] == c.one.sums["barriers"] == 0, variant
-
-
 def test_packed_points_take_three_times_the_sectors_and_aligned_ones_one_load():
     n = 1 << 12
     packed = Counts("saxpy", "opencl_distances_packed", "--op", "distances", "--n", str(n))
@@ -87,45 +73,6 @@ def test_packed_points_take_three_times_the_sectors_and_aligned_ones_one_load():
     loads = [line.counts for line in aligned.one.lines if line.what == "global load"]
     assert sum(c["requests"] for c in loads) == n / WARP
     assert sum(c["sectors"] for c in loads) == sum(c["min_sectors"] for c in loads) == n / WARP * 16
-
-
-def tree_requests(group, interleaved):
-    """Warps that add in a tree over the elements of a group, summed over its steps; and the lanes that do."""
-    requests = lanes = 0
-    distance = 1
-    while distance < group:
-        adding = [i for i in range(group) if (i % (2 * distance) == 0 if interleaved else i < distance)]
-        requests += len({i // WARP for i in adding})
-        lanes += len(adding)
-        distance *= 2
-    return requests, lanes
-
-
-def test_the_trees_ask_as_often_as_warps_have_a_lane_that_adds():
-    n, group = 1 << 10, 256
-    groups = n // group
-    for variant, interleaved, by_hand in (("opencl_tree_interleaved", True, 47), ("opencl_tree_sequential", False, 12)):
-        c = Counts("reduction", variant, "--n", str(n))
-        requests, lanes = tree_requests(group, interleaved)
-        assert (requests, lanes) == (by_hand, group - 1)
-        first = [site for site in c.launches[0]["sites"] if site["space"] == "local" and site["lanes"] == groups * lanes]
-        loads = [site for site in first if site["kind"] == "load"]
-        stores = [site for site in first if site["kind"] == "store"]
-        assert len(loads) == 2 and len(stores) == 1, variant  # x[me] += x[me + distance]
-        for site in loads + stores:
-            assert site["requests"] == site["passes"] == groups * by_hand, variant
-        assert c.launches[0]["barriers"] == groups * (1 + math.log2(group)), variant
-        assert c.launches[0]["groups"] == groups and c.launches[0]["warps"] == n / WARP
-
-
-def test_more_elements_per_item_ask_global_memory_as_often_and_the_tree_less():
-    n = 1 << 10
-    for variant, wide in (("opencl_grid_stride", 1), ("opencl_vectorised", 4)):
-        c = Counts("reduction", variant, "--n", str(n))
-        first = c.launches[0]
-        loads = [site for site in first["sites"] if site["kind"] == "load" and site["space"] == "global"]
-        assert sum(site["sectors"] for site in loads) == sum(site["min_sectors"] for site in loads) == 4 * n / SECTOR, variant
-        assert sum(site["requests"] for site in loads) == n / (WARP * wide), variant
 
 
 def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
@@ -189,35 +136,6 @@ def test_thomas_reads_each_system_from_its_own_sector():
     assert up["requests"] == 2 * (n - 1)
 
 
-def cr_passes(n, step, items=1 << 30):
-    """Passes of one local access of the equations that step `step` of CR eliminates in: doubles, halves of a warp."""
-    passes = requests = 0
-    rows = list(range(2 * step - 1, n, 2 * step))
-    for first in range(0, len(rows), WARP):
-        requests += 1
-        for half in (rows[first:first + 16], rows[first + 16:first + WARP]):
-            banks = {}
-            for i in half:
-                for word in (2 * i, 2 * i + 1):
-                    banks.setdefault(word % 32, set()).add(word)
-            passes += max(map(len, banks.values()), default=0)
-    return requests, passes
-
-
-def test_cyclic_reduction_has_the_bank_conflicts_of_its_stride_and_PCR_has_none():
-    n, systems = 64, 4
-    options = ("--n", str(n), "--systems", str(systems))
-    cr = Counts("tridiagonal", "opencl_cr", *options)
-    stores = cr.of("a[i] = new_a", "local store")
-    steps = [cr_passes(n, 1 << s) for s in range(int(math.log2(n)))]
-    assert stores["requests"] == systems * sum(requests for requests, _ in steps)
-    assert stores["passes"] == systems * sum(passes for _, passes in steps)
-    assert stores["passes"] > 2 * stores["min_passes"]
-    pcr = Counts("tridiagonal", "opencl_pcr", *options)
-    assert pcr.all("local", "passes") == pcr.all("local", "min_passes")
-    assert pcr.of("= -alpha * a[left]", "local load")["lanes"] == systems * sum(n - (1 << s) for s in range(int(math.log2(n))))
-
-
 def test_a_loop_of_different_length_in_each_lane_keeps_the_lanes_of_one_pass_together():
     """The rows have different lengths: a warp's k-th pass has the lanes whose rows have more than k entries."""
     rows = 64
@@ -245,12 +163,9 @@ WIDE = """kernel void puzzle(global int* counts, global float* out) {
 
 
 def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_quarters(scratch):
-    if not (BUILD / "bin/start").is_file():
-        pytest.skip("start has not been built")
     (scratch / "wide.cl").write_text(WIDE)
     case = {"items": [96], "group": [32], "arguments": [[0] * 2, [0.0] * 96]}
-    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case]),
-                                                                                     "/dev/null"])
+    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [built("start"), scratch / "wide.cl", json.dumps([case]), "/dev/null"])
     assert ran.returncode == 0, ran.stderr
     sites = {(site["line"], site["kind"]): site for site in launches[0]["sites"]}
     warps = 2  # those of group 1 return
@@ -338,8 +253,7 @@ def test_two_variants_stand_side_by_side():
 def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch):
     """Of all rungs: a run of each takes half a second."""
     for lab in ("saxpy", "reduction", "matmul", "spmv", "tridiagonal"):
-        if not (BUILD / "bin" / lab).is_file():
-            pytest.skip(f"{lab} has not been built")
+        built(lab)
     counts = ROOT / "tools/counts"
     assert passed(sys.executable, "-B", counts, "--check", GPULAB_BUILD=BUILD).stdout == "files of counts that agree: 6\n"
     for part in ("docs/results", "tools"):
@@ -377,8 +291,9 @@ def test_bad_input_ends_with_2_and_a_line(words, printed):
 def test_oclgrind_as_it_comes_from_pip_counts_the_same_and_finds_the_race(scratch):
     """Laid out as in the wheel, with the files of the system's package."""
     rt = pathlib.Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
-    if not rt.is_file() or not (BUILD / "bin/test_common").is_file():
-        pytest.skip("no package of Oclgrind, or test_common has not been built")
+    if not rt.is_file():
+        pytest.skip("no package of Oclgrind")
+    test_common = built("test_common")
     machine = Machine(scratch)
     library = oclgrind_library()
     machine.fake("python3", f"""
@@ -398,7 +313,7 @@ def test_oclgrind_as_it_comes_from_pip_counts_the_same_and_finds_the_race(scratc
     assert told.returncode == 0 and told.stdout == passed(*explain("reduction", *words[4:])).stdout, told
     assert list((scratch / "build/explain").iterdir()), "its own plugin has not been used"
     assert run("oclgrind", "--bogus", "true", PATH=path).returncode == 1
-    raced = run("oclgrind", "--data-races", "--max-errors", "1", "--log", scratch / "log", BUILD / "bin/test_common", "[.planted-race]", PATH=path,
+    raced = run("oclgrind", "--data-races", "--max-errors", "1", "--log", scratch / "log", test_common, "[.planted-race]", PATH=path,
                 GPULAB_EXPECT_PLATFORM="Oclgrind")
     assert "data race" in (scratch / "log").read_text(), raced
 

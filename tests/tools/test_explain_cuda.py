@@ -2,13 +2,12 @@
 
 import json
 import os
-import pathlib
 import shutil
 import sys
 import types
 
 import pytest
-from conftest import ROOT, passed, refused, run
+from conftest import BUILD, ROOT, built, refused, run
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import launches  # noqa: E402
@@ -19,8 +18,6 @@ import resources  # noqa: E402
 import run as explain_run  # noqa: E402
 from command import Parser, refusing, write  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
 FORMULA = ROOT / "tools/explain/occupancy.py"
 
 
@@ -28,29 +25,17 @@ def blocks(device, registers, block, shared):
     return occupancy.resident_blocks(occupancy.LIMITS[occupancy.capability_of(device)], registers, block, shared)
 
 
-# Registers: a warp takes 32 R, rounded up to 256, of the 16384 of its quarter of the multiprocessor. Shared memory: 1 KiB more
-# from 8.0 on, in units of 128 bytes (256 on a T4).
+# tests/common/test_occupancy.cu compares thousands of launches for each compute capability with NVIDIA's own formula. Here: each device has its
+# capability, and what that test does not try, computed by hand.
 @pytest.mark.parametrize("device, registers, block, shared, expected", [
-    # 256 threads, 8 warps. 32 registers: 1024 per warp, 16 per quarter, 64 warps. 33: 1280 per warp, 12 per quarter, 48 warps.
-    ("h200", 32, 256, 0, 8), ("h200", 33, 256, 0, 6), ("h100", 33, 256, 0, 6), ("a100", 32, 256, 0, 8), ("a100", 33, 256, 0, 6),
-    ("rtx3090", 33, 256, 0, 6), ("rtx3090", 40, 256, 0, 6), ("rtx3090", 41, 256, 0, 5), ("rtx4090", 41, 256, 0, 5),
-    ("t4", 64, 256, 0, 4), ("t4", 65, 256, 0, 3),
-    # 128 registers: 4096 per warp, 4 per quarter, 16 warps. 129: 3 per quarter, so 12 warps and one block of 8.
-    ("h200", 128, 256, 0, 2), ("h200", 129, 256, 0, 1),
-    # 33 registers, 2 warps: 12 per quarter are 48 warps, though 65536 / 1280 is 51. 255: 8192 per warp, 2 per quarter.
-    ("h200", 33, 64, 0, 24), ("h200", 255, 160, 0, 1), ("h200", 255, 288, 0, 0), ("h200", 255, 1024, 0, 0),
-    ("h200", 64, 1024, 0, 1), ("h200", 65, 1024, 0, 0), ("h200", 256, 32, 0, 0),
-    # Warps, and blocks. A warp that is not full counts as one.
-    ("h200", 0, 1024, 0, 2), ("t4", 16, 1024, 0, 1), ("rtx3090", 16, 1024, 0, 1), ("rtx4090", 16, 1024, 0, 1),
     *((name, 16, 32, 0, 32) for name in ("a100", "h100", "h200")),
     *((name, 16, 32, 0, 24) for name in ("l4", "rtx4060", "rtx4070", "rtx4080", "rtx4090")),
     *((name, 16, 32, 0, 16) for name in ("t4", "rtx2080", "a10", "rtx3060", "rtx3070", "rtx3080", "rtx3090")),
-    ("h200", 16, 1, 0, 32), ("h200", 16, 33, 0, 32), ("h200", 16, 65, 0, 21), ("h200", 16, 1025, 0, 0),
-    # Shared memory, in KiB: 228 / (32 + 1) = 6.9, 164 / 33 = 4.97, 100 / 33 = 3.03, 64 / 32 = 2. On a T4 4992 bytes take 20
-    # units of 256, and there are 256 units.
-    ("h200", 16, 128, 32768, 6), ("a100", 16, 128, 32768, 4), ("rtx3090", 16, 128, 32768, 3), ("rtx4090", 16, 128, 32768, 3),
-    ("t4", 16, 32, 4992, 12), ("t4", 16, 128, 32768, 2), ("t4", 16, 128, 32769, 1), ("t4", 16, 128, 65536, 1),
-    ("t4", 16, 128, 65537, 0),
+    ("a100", 33, 256, 0, 6), ("t4", 65, 256, 0, 3), ("rtx3090", 16, 128, 32768, 3), ("rtx4090", 16, 1024, 0, 1),
+    # 255 registers: a warp takes 8192 of the 16384 of its quarter of the multiprocessor, so there are at most two in each.
+    ("h200", 255, 160, 0, 1), ("h200", 255, 288, 0, 0), ("h200", 256, 32, 0, 0), ("h200", 16, 65, 0, 21), ("h200", 16, 1025, 0, 0),
+    # Shared memory: 1 KiB more for a block from 8.0 on, in units of 128 bytes. On a T4 4992 bytes take 20 of the 256 units of 256.
+    ("t4", 16, 32, 4992, 12), ("t4", 16, 128, 32769, 1), ("t4", 16, 128, 65536, 1), ("t4", 16, 128, 65537, 0),
     ("h200", 16, 128, 227 * 1024, 1), ("h200", 16, 128, 227 * 1024 + 1, 0), ("a100", 16, 128, 163 * 1024, 1),
     ("a100", 16, 128, 163 * 1024 + 1, 0), ("rtx3090", 16, 128, 99 * 1024 + 1, 0), ("h200", 16, 128, 113 * 1024, 2),
     ("h200", 16, 128, 113 * 1024 + 1, 1),
@@ -73,12 +58,6 @@ def test_what_more_blocks_need_is_what_was_computed_by_hand(registers, block, sh
     assert occupancy.next_step(occupancy.LIMITS[9, 0], registers, block, shared) == (expected[0], list(expected[1:]))
 
 
-def test_the_formula_alone_prints_a_line_for_each_launch():
-    done = passed(sys.executable, "-B", FORMULA, "H100", "--registers", "32,33", "--block", "256",
-                  "--shared", "0,1024")
-    assert done.stdout == "32 256 0 8\n32 256 1024 8\n33 256 0 6\n33 256 1024 6\n"
-
-
 PTXAS = """\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_ZN1a3addIfEEvPT_i' for 'sm_90'
@@ -93,12 +72,6 @@ ptxas info    : Function properties for _Z4fillPf
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 10 registers, 380 bytes cmem[0]
 """
-
-
-def test_what_ptxas_tells_of_each_kernel_is_read():
-    assert machine_code.parse_ptxas(PTXAS) == {
-        "_ZN1a3addIfEEvPT_i": {"registers": 96, "spill_stores": 100, "spill_loads": 192, "stack": 72, "static_shared": 8192},
-        "_Z4fillPf": {"registers": 10, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}}
 
 
 PTX = """\
@@ -132,9 +105,7 @@ def test_a_rung_that_the_build_compiles_for_one_device_alone_is_compiled_so():
     assert resources.architecture(plain, (9, 0)) == "90"
 
 
-def test_launch_bounds_and_shared_memory_of_the_launch_are_read_from_PTX():
-    assert machine_code.parse_ptx(PTX) == {"_ZN1a3addIfEEvPT_i": {"max_threads": 128, "dynamic": True},
-                                           "_Z4fillPf": {"max_threads": None, "dynamic": False}}
+def test_the_device_for_which_PTX_was_made_is_read():
     assert resources.ptx_capability(PTX) == (8, 0)
     assert resources.ptx_capability(PTX.replace("sm_80", "sm_120")) == (12, 0)
     assert resources.ptx_capability(PTX.replace("sm_80", "sm_90a")) > (9, 0)
@@ -148,34 +119,23 @@ def sass(*lines):
     return text
 
 
-def loop(*lines):
-    return [instruction.address // 16 for instruction in
-            machine_code.innermost_loop(machine_code.parse_sass(sass(*lines))["kernel"])]
+TWO = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0", "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
 
 
-def test_the_innermost_loop_is_found():
-    assert loop("MOV R1, R2", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA 0x10", "EXIT", "BRA 0x40") == [1, 2]  # the last is padding
-    assert loop("MOV R1, R2", "EXIT", "BRA 0x20") == []
-    nested = ("MOV R1, R2", "LDG.E R2, [R4]", "FFMA R1, R2, R2, R1", "@P0 BRA 0x20", "@!P1 BRA 0x10", "EXIT")
-    assert loop(*nested) == [2, 3]
-    assert loop("MOV R1, R2", "BRA 0x10") == [1], "one that ends never"
-
-
-def test_of_several_loops_the_one_that_computes_is_taken():
-    two = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0",
-           "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
-    assert loop(*two) == [4, 5]
-    two[4] = "FADD R1, R2, R1"
-    assert loop(*two) == [0, 1, 2, 3]
-
-
-def test_code_that_was_moved_to_the_end_and_comes_back_is_no_loop():
-    # BRA.DIV goes to the end where the lanes of a warp have diverged, and a plain branch comes back.
-    moved = ("MOV R1, R2", "BRA.DIV ~URZ, 0x40", "SHFL.BFLY PT, R3, R1, 0x10, 0x1f", "EXIT", "MOV R4, 0x0",
-             "CALL.REL.NOINC 0x70", "BRA 0x30", "WARPSYNC R1", "RET.REL.NODEC R4 0x0")
-    assert loop(*moved) == []
-    # Inside a loop it belongs to the loop.
-    assert loop("MOV R1, R2", "@P0 BRA 0x40", "@P1 BRA 0x10", "EXIT", "MOV R4, 0x0", "BRA 0x20") == [1, 2, 4, 5]
+@pytest.mark.parametrize("code, found", [
+    (["MOV R1, R2", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA 0x10", "EXIT", "BRA 0x40"], [1, 2]),  # the last is padding
+    (["MOV R1, R2", "EXIT", "BRA 0x20"], []),
+    (["MOV R1, R2", "LDG.E R2, [R4]", "FFMA R1, R2, R2, R1", "@P0 BRA 0x20", "@!P1 BRA 0x10", "EXIT"], [2, 3]),
+    (["MOV R1, R2", "BRA 0x10"], [1]),  # one that ends never
+    (TWO, [4, 5]), ([word.replace("FFMA R1, R2", "FADD R1") for word in TWO], [0, 1, 2, 3]),  # of several the one that computes
+    # Code that was moved to the end and comes back is no loop: BRA.DIV goes there where the lanes of a warp have diverged, and a plain branch
+    # comes back. Inside a loop it belongs to the loop.
+    (["MOV R1, R2", "BRA.DIV ~URZ, 0x40", "SHFL.BFLY PT, R3, R1, 0x10, 0x1f", "EXIT", "MOV R4, 0x0", "CALL.REL.NOINC 0x70", "BRA 0x30",
+      "WARPSYNC R1", "RET.REL.NODEC R4 0x0"], []),
+    (["MOV R1, R2", "@P0 BRA 0x40", "@P1 BRA 0x10", "EXIT", "MOV R4, 0x0", "BRA 0x20"], [1, 2, 4, 5])])
+def test_the_innermost_loop_is_found(code, found):
+    parsed = machine_code.parse_sass(sass(*code))["kernel"]
+    assert [instruction.address // 16 for instruction in machine_code.innermost_loop(parsed)] == found
 
 
 def test_loads_by_width_and_multiply_adds_are_counted():
@@ -372,14 +332,13 @@ def test_a_build_without_CUDA_and_a_machine_without_the_toolkit_are_told_so(lab,
 
 
 def test_a_real_object_of_the_build_is_read(capsys):
-    build = os.environ.get("GPULAB_BUILD", str(ROOT / "build/default"))
     source = ROOT / "labs/01_saxpy/cuda/06_vectorised.cu"
-    made = os.path.join(build, "labs/01_saxpy/CMakeFiles/saxpy_lab.dir/cuda/06_vectorised.cu.o")
-    if not os.path.exists(made) or os.path.getmtime(made) < source.stat().st_mtime:
+    made = BUILD / "labs/01_saxpy/CMakeFiles/saxpy_lab.dir/cuda/06_vectorised.cu.o"
+    if not made.is_file() or made.stat().st_mtime < source.stat().st_mtime:
         pytest.skip("lab 01 was not built with CUDA")
-    if not resources.Toolkit(ROOT, resources.pathlib.Path(build)).cuobjdump:
+    if not resources.Toolkit(ROOT, BUILD).cuobjdump:
         pytest.skip("no cuobjdump (./lab setup --cuda)")
-    assert refusing(resources_of, ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
+    assert refusing(resources_of, ROOT, BUILD, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
     message = capsys.readouterr().out
     kernel, code = [line.split() for line in message.splitlines() if line.startswith("  vectorised_kernel")]
     assert 16 <= int(kernel[1]) <= 64 and kernel[2:6] == ["0", "0", "0", "256"], message
@@ -395,11 +354,9 @@ def core_twins():
 @pytest.mark.parametrize("lab_name, twin, options, counted", core_twins())
 def test_the_emulator_counts_what_an_H100_counts(lab_name, twin, options, counted):
     """Requests, sectors, passes, bank conflicts, warps and launches of the Core rungs (tools/counts --ncu), to the last one."""
-    build = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
-    built = (build / "bin" / lab_name).is_file() and explain_run.has_emulator(build)
-    if not built or twin not in explain_run.variants(build / "bin" / lab_name, "cuda"):
+    if not explain_run.has_emulator(BUILD) or twin not in explain_run.variants(built(lab_name), "cuda"):
         pytest.skip(f"{lab_name} was not built with CUDA and its emulator")
-    launches_of_twin, outcome = explain_run.launches(ROOT, build, lab_name, twin, options)
+    launches_of_twin, outcome = explain_run.launches(ROOT, BUILD, lab_name, twin, options)
     assert outcome["status"] == "passed", outcome
     sums = report.explained(twin, options, 32, launches_of_twin).sums
     names = ("global_requests", "global_sectors", "local_passes", "conflicts", "warps", "launches")

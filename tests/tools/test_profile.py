@@ -12,8 +12,6 @@ from conftest import ROOT, refused, run
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import ncu  # noqa: E402
 
-READS_ALL = True  # see judged_once.py
-
 RECORDED = ROOT / "tests/tools/ncu"
 VARIANT = "cuda_tree_interleaved"
 

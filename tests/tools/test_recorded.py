@@ -1,17 +1,12 @@
 """--recorded: stored results of a GPU beside one's own. Each question that needs a GPU can be answered with them."""
 
 import json
-import os
-import pathlib
 import re
 import shutil
 
 import pytest
-from conftest import ROOT, passed, refused, run
+from conftest import ROOT, built, passed, refused, run
 
-READS_ALL = True  # see judged_once.py
-
-PROGRAMS = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) / "bin"
 # The run that answers a question, by lab and number. Where that can be, it names variants in CUDA only, so that it takes seconds.
 COMMANDS = {
     ("saxpy", 9): "--study block-size --n 2^26 --recorded h200 --repeat 1 --warmup 0",
@@ -41,12 +36,6 @@ def of_labs():
             for number, text in questions(path.read_text(encoding="utf-8"))}
 
 
-def program(lab):
-    if not (PROGRAMS / lab).is_file():
-        pytest.skip(f"{lab} has not been built")
-    return PROGRAMS / lab
-
-
 def rows(text):
     """The stored results in an output: what stands above them, and their lines."""
     found, at = {}, None
@@ -73,7 +62,7 @@ def test_a_question_without_a_command_is_seen():
 
 @pytest.mark.parametrize(("lab", "number"), COMMANDS)
 def test_a_question_that_needs_a_gpu_is_answered_by_stored_results(lab, number):
-    done = passed(program(lab), *COMMANDS[lab, number].split(), COLUMNS="160", NO_COLOR="1")
+    done = passed(built(lab), *COMMANDS[lab, number].split(), COLUMNS="160", NO_COLOR="1")
     found = rows(done.stdout)
     assert found and all(re.match(r"recorded on h[12]00, 2026-\d\d-\d\d, \S+\.json", head) for head in found), done.stdout
     assert re.search(r"cuda:0  NVIDIA H[12]00", done.stdout) and "cuda_" in str(found), done.stdout
@@ -82,7 +71,7 @@ def test_a_question_that_needs_a_gpu_is_answered_by_stored_results(lab, number):
 
 def test_only_results_of_the_same_problem_are_shown(scratch):
     json_file = scratch / "own.json"
-    done = passed(program("reduction"), "--op", "dot", "--n", "2^20", "--recorded", "h100,h200", "--backend", "cpu",
+    done = passed(built("reduction"), "--op", "dot", "--n", "2^20", "--recorded", "h100,h200", "--backend", "cpu",
                   "--json", json_file)
     assert rows(done.stdout) == {}
     lines = [line for line in done.stdout.splitlines() if line.startswith("recorded on ")]
@@ -93,7 +82,7 @@ def test_only_results_of_the_same_problem_are_shown(scratch):
     only_study = scratch / "h100/reduction-lost-update.json"
     only_study.parent.mkdir()
     shutil.copy(ROOT / "docs/results/h100" / only_study.name, only_study)
-    done = passed(program("reduction"), "--n", "100", "--recorded", "h100", "--variant", "cpu_sequential", GPULAB_RESULTS=scratch)
+    done = passed(built("reduction"), "--n", "100", "--recorded", "h100", "--variant", "cpu_sequential", GPULAB_RESULTS=scratch)
     assert re.search(r"(?m)^recorded on h100: nothing for this problem; there are --study lost-update$", done.stdout), done.stdout
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", own["date"]) and {one["backend"] for one in own["variants"]} == {"cpu"}
 
@@ -103,21 +92,17 @@ def stored(scratch):
     """A folder of stored results that a test may change, and a run of 1000 elements in it."""
     file = scratch / "mine" / "saxpy.json"
     file.parent.mkdir()
-    passed(program("saxpy"), "--n", "1000", "--variant", "cpu_sequential", "--repeat", "2", "--json", file)
+    passed(built("saxpy"), "--n", "1000", "--variant", "cpu_sequential", "--repeat", "2", "--json", file)
     return file
 
 
 def shown(stored, *words):
-    return run(program("saxpy"), "--variant", "cpu_sequential", "--recorded", "mine", *words, GPULAB_RESULTS=stored.parents[1])
+    return run(built("saxpy"), "--variant", "cpu_sequential", "--recorded", "mine", *words, GPULAB_RESULTS=stored.parents[1])
 
 
-def test_stored_results_are_shown_as_they_are(stored):
-    own = json.loads(stored.read_text())
-    done = shown(stored, "--n", "1000")
-    assert done.returncode == 0 and f"recorded on mine, {own['date']}, saxpy.json" in done.stdout, done
-    assert f" {own['variants'][0]['kernel_ms']['median']:.4f} " in str(rows(done.stdout)), done.stdout
-    assert rows(shown(stored, "--n", "1001").stdout) == {}
-    other = run(program("saxpy"), "--n", "1000", "--op", "distances", "--backend", "cpu", "--recorded", "mine", GPULAB_RESULTS=stored.parents[1])
+def test_stored_results_of_another_problem_or_operation_are_not_shown(stored):
+    assert rows(shown(stored, "--n", "1000").stdout) and rows(shown(stored, "--n", "1001").stdout) == {}
+    other = run(built("saxpy"), "--n", "1000", "--op", "distances", "--backend", "cpu", "--recorded", "mine", GPULAB_RESULTS=stored.parents[1])
     assert "recorded on mine: nothing for this problem" in other.stdout and rows(other.stdout) == {}, other
 
 
@@ -126,17 +111,17 @@ def test_stored_results_look_as_they_did_when_they_were_measured(scratch):
     folder = scratch / "mine"
     folder.mkdir()
     words = ("--n", "1000", "--variant", "cpu_sequential,cpu_blocks")
-    own = passed(program("saxpy"), *words, "--repeat", "2", "--json", folder / "saxpy.json").stdout
+    own = passed(built("saxpy"), *words, "--repeat", "2", "--json", folder / "saxpy.json").stdout
     block = own[own.index("\ncpu:0 ") + 1:own.index("\n\n", own.index("\ncpu:0 "))]
     environment = {"GPULAB_RESULTS": scratch}
-    done = passed(program("saxpy"), *words, "--recorded", "mine", **environment).stdout
-    assert f", saxpy.json\n{block}\n" in done, (block, done)
+    done = passed(built("saxpy"), *words, "--recorded", "mine", **environment).stdout
     content = json.loads((folder / "saxpy.json").read_text())
+    assert f"recorded on mine, {content['date']}, saxpy.json\n{block}\n" in done, (block, done)
     content["devices"][0]["ceilings"].update(copy_gb_per_s=10.5, fp32_gflop_per_s=20.5, fp64_gflop_per_s=40.5)
     content["variants"][1].update(status="failed", error=1, kernel_ms={"median": 7.25, "min": 1, "max": 9}, total_ms=8.5,
                                   bytes=29e6, flops=58e6, percent_of_ceiling=38.1, speedup=12.25)
     (folder / "saxpy.json").write_text(json.dumps(content))
-    done = run(program("saxpy"), *words, "--recorded", "mine", **environment).stdout
+    done = run(built("saxpy"), *words, "--recorded", "mine", **environment).stdout
     stored = done[done.index("recorded on mine"):].splitlines()
     assert stored[1].endswith(": copies 10.5 GB/s, 20.5 GFLOP/s float, 40.5 GFLOP/s double"), stored
     assert stored[4].split() == ["cpu_blocks", "7.2500", "8.5000", "4.00", "8.00", "38.1", "12.25", "-", "WRONG"], stored
@@ -151,14 +136,14 @@ def test_a_file_that_holds_no_results_is_one_line(stored, change):
 
 
 def test_a_name_of_which_nothing_is_stored_is_refused():
-    refused(run(program("saxpy"), "--recorded", "h300"), "'h300'", "there are: cpu h100 h200")
-    refused(run(program("saxpy"), "--recorded", "h200,"), "''")
-    refused(run(program("saxpy"), "--recorded"), "--recorded: its value is missing")
-    refused(run(program("saxpy"), "--recorded", "counts"), "'counts'")
+    refused(run(built("saxpy"), "--recorded", "h300"), "'h300'", "there are: cpu h100 h200")
+    refused(run(built("saxpy"), "--recorded", "h200,"), "''")
+    refused(run(built("saxpy"), "--recorded"), "--recorded: its value is missing")
+    refused(run(built("saxpy"), "--recorded", "counts"), "'counts'")
 
 
 def test_without_the_folder_nothing_can_be_named(scratch):
-    refused(run(program("saxpy"), "--recorded", "h200", GPULAB_RESULTS=scratch / "none"), "'h200'")
+    refused(run(built("saxpy"), "--recorded", "h200", GPULAB_RESULTS=scratch / "none"), "'h200'")
 
 
 def test_a_file_of_another_lab_is_not_read(stored):

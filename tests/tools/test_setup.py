@@ -312,29 +312,33 @@ mkdir -p "$scratch/build/axe"
 # The doctor
 
 
-def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch):
+@pytest.fixture
+def bare(scratch):
+    """A machine without anything."""
     machine = Machine(scratch)
     machine.bare("sort")
+    return machine
 
-    def doctor():
-        done = machine.run("bash", ROOT / "tools/doctor.sh")
-        assert done.returncode == 0, done
-        return done.stdout
 
-    text = doctor()
+def doctor(machine, script=ROOT / "tools/doctor.sh", **environment):
+    done = machine.run("bash", script, **environment)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(bare):
+    text = doctor(bare)
     for thing in "compiler CMake Ninja clinfo MPI oclgrind Doxygen clang-format Python bubblewrap".split():
         assert re.search(rf"(?m)^missing *{thing} .*\n *-> .", text), f"nothing said about {thing}: {text}"
-    machine.fake("clang-format", "echo clang-format version 19.1.7")  # the format check refuses it
-    assert re.search(r"(?m)^missing *clang-format .*14.*19\.1\.7", doctor()), "clang-format 19 will do"
+    bare.fake("clang-format", "echo clang-format version 19.1.7")  # the format check refuses it
+    assert re.search(r"(?m)^missing *clang-format .*14.*19\.1\.7", doctor(bare)), "clang-format 19 will do"
     for cmake, enough in (("3.24.9", "missing"), ("3.25.1", "ok"), ("4.0.0", "ok")):
-        machine.fake("cmake", f"echo cmake version {cmake}")
-        assert re.search(rf"(?m)^{enough} +CMake ", doctor()), cmake
+        bare.fake("cmake", f"echo cmake version {cmake}")
+        assert re.search(rf"(?m)^{enough} +CMake ", doctor(bare)), cmake
 
 
-def test_doctor_names_GPUs_as_programs_do_with_their_places_on_the_bus(scratch):
-    machine = Machine(scratch)
-    machine.bare("sort")
-    machine.fake("nvidia-smi", """
+def test_doctor_names_GPUs_as_programs_do_with_their_places_on_the_bus(bare):
+    bare.fake("nvidia-smi", """
 case "$*" in
     -L) echo "GPU 0: NVIDIA A" ;;
     *driver_version*) echo 580.95.05 ;;
@@ -343,7 +347,7 @@ case "$*" in
         echo "1, NVIDIA B, 7.5, 2 MiB, 00000001:5E:00.0" ;;
 esac""")
     for visible, ids in (("", "01"), ("1", "??")):
-        text = machine.run("bash", ROOT / "tools/doctor.sh", CUDA_VISIBLE_DEVICES=visible).stdout
+        text = doctor(bare, CUDA_VISIBLE_DEVICES=visible)
         for line in (f"cuda:{ids[0]}, NVIDIA A, compute capability 9.0, 1 MiB, at 0000:3b:00.0",
                      f"cuda:{ids[1]}, NVIDIA B, compute capability 7.5, 2 MiB, at 0001:5e:00.0"):
             assert re.search(rf"(?m)^ok +GPU +{re.escape(line)}$", text), text
@@ -358,14 +362,14 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
         shutil.copytree(ROOT / name, copy / name)
     shutil.copy(ROOT / "CMakeLists.txt", copy)
 
-    def doctor(**environment):
-        gone = 'mkdir "$1" && cd "$1" && rmdir "$1" && bash "$0"'  # from a folder that is
+    def from_a_folder_that_is_gone(**environment):
+        gone = 'mkdir "$1" && cd "$1" && rmdir "$1" && bash "$0"'
         return passed("sh", "-c", gone, copy / "tools/doctor.sh", scratch / "gone", **environment).stdout
 
     # One that lies elsewhere, as its name and version in the environment and in the cache of the build.
     (folder / "CLI11Config.cmake").write_text("set(CLI11_FOUND TRUE)\n")
     (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 7.8.9)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
-    text = doctor(CMAKE_PREFIX_PATH=scratch / "a prefix")
+    text = from_a_folder_that_is_gone(CMAKE_PREFIX_PATH=scratch / "a prefix")
     assert f"7.8.9, {folder}" in text and re.search(r"(?m)^ok +CMake +.*\d\.\d", text), text
     for thing in ("compiler", "Ninja", "CUDA", "(NVIDIA GPU|CUDA emulator)", "MPI", "oclgrind", "Doxygen", "clang-format", "matplotlib", "pytest", "Python",
                   "bubblewrap", "fmt", "CLI11", "nlohmann_json", "Catch2", "zlib", "libpng", "OpenCL loader", "OpenCL headers",
@@ -373,18 +377,18 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
         assert re.search(rf"(?m)^(ok|missing) +{thing}\b.* +.", text), f"nothing about {thing}: {text}"
     (copy / "build/default").mkdir(parents=True)
     (copy / "build/default/CMakeCache.txt").write_text(f"CMAKE_PREFIX_PATH:PATH=/nowhere;{scratch}/a prefix\n")
-    assert f"7.8.9, {folder}" in doctor()
+    assert f"7.8.9, {folder}" in from_a_folder_that_is_gone()
     # A driver that is too old for the CUDA compiler.
     machine = Machine(scratch)
     machine.fake("nvcc", "echo release 13.0")
     machine.fake("nvidia-smi", "echo 'Driver Version: 550.54   CUDA Version: 12.4'")
-    text = machine.run("bash", copy / "tools/doctor.sh", CUDACXX=machine.bin / "nvcc").stdout
+    text = doctor(machine, copy / "tools/doctor.sh", CUDACXX=machine.bin / "nvcc")
     assert re.search(r"(?m)^missing *CUDA toolkit .*\n *-> .*needs driver 580, and 550.54 is here: update it, or install CUDA 12", text), text
     # A version that is too old, and one that is nowhere.
     (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 1.0)\n")
     libraries = copy / "cmake/Libraries.cmake"
     libraries.write_text(libraries.read_text().replace("gpulab_library(fmt ", "gpulab_library(NoSuchLibrary "))
-    text = doctor()
+    text = from_a_folder_that_is_gone()
     assert "7.8.9" not in text and str(folder) not in text, "it takes one that is too old"
     assert re.search(r"(?m)^missing *NoSuchLibrary .*\n.*libfmt-dev", text), text
 
@@ -398,14 +402,12 @@ def test_doctor_speaks_of_each_thing_a_lab_can_use_and_finds_the_libraries_that_
     ("clinfo", "exit 134", "OpenCL platform .*exit code 134", "/etc/OpenCL/vendors"),
     ("uname", "echo 5.15.153.1-microsoft-standard-WSL2", "OpenCL on GPU .*WSL", "CUDA variants run on the GPU$"),
 ])
-def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_cannot_help(scratch, program, script, told, advice):
-    machine = Machine(scratch)
-    machine.bare("sort")
-    machine.fake("nvidia-smi", 'case $1 in -L) echo "GPU 0: A" ;; *driver*) echo 580.95 ;; *) echo "A, 8.6, 12 GB" ;; esac')
-    machine.fake("clinfo", "printf 'Platform #0: PoCL\\n Device #0: a CPU\\n'")
-    machine.fake("sysctl", "echo 1")
-    machine.fake(program, script)
-    text = machine.run("bash", ROOT / "tools/doctor.sh").stdout
+def test_doctor_says_what_is_there_and_does_not_work_and_gives_no_advice_that_cannot_help(bare, program, script, told, advice):
+    bare.fake("nvidia-smi", 'case $1 in -L) echo "GPU 0: A" ;; *driver*) echo 580.95 ;; *) echo "A, 8.6, 12 GB" ;; esac')
+    bare.fake("clinfo", "printf 'Platform #0: PoCL\\n Device #0: a CPU\\n'")
+    bare.fake("sysctl", "echo 1")
+    bare.fake(program, script)
+    text = doctor(bare)
     assert re.search(rf"(?m)^missing *{told}.*\n *-> .*{advice}", text), text
     assert ("nvidia.icd" in text) == (program in ("bwrap", "dpkg")), text
 
@@ -471,7 +473,6 @@ echo "$2 | 9.0 | mirror" """)
 def test_setup_cuda_says_in_one_line_what_keeps_it_from_installing_and_leaves_nothing_behind(with_pip):
     refused(with_pip.run_lab("setup", "--cuda", NO_PIP=1), "this python3 has no pip", "python3-pip")
     refused(with_pip.run_lab("setup", "--cuda", GPULAB_INSTALL="no"), "GPULAB_INSTALL is no")
-    refused(with_pip.run_lab("setup", "--cuba"), "no option '--cuba'; there are: --all --cuda")
     for fault, words in (({"PIP_FAULT": "ERROR: No matching distribution"}, "pip could not install it: ERROR: No matching"),
                          ({"NO_WHEEL": 1}, "no CUDA compiler for this kind of machine")):
         done = with_pip.run_lab("setup", "--cuda", **fault)

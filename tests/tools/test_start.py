@@ -11,21 +11,66 @@ import subprocess
 import sys
 import termios
 import time
+from dataclasses import dataclass
 
 import pytest
-from conftest import ROOT, environment_with, refused, run
+from conftest import BUILD, ROOT, built, environment_with, refused, run
 
-BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
-PUZZLES, IN_CUDA = (sorted((ROOT / "tools/start/puzzles").glob(pattern), key=lambda path: int(path.name.partition("_")[0]))
-                    for pattern in ("*.cl", "*.cu"))
 IDEA = "The idea:"
 
 
+@dataclass(frozen=True)
+class Language:
+    """How the puzzles are set, and the words of the rows below."""
+
+    options: tuple
+    pattern: str  # of the files
+    words: dict
+
+    @property
+    def puzzles(self):
+        return sorted((ROOT / "tools/start/puzzles").glob(self.pattern), key=lambda path: int(path.name.partition("_")[0]))
+
+    def spelled(self, text):
+        for word, means in self.words.items():
+            text = text.replace(word, means)
+        return text
+
+
+LANGUAGES = {
+    "opencl": Language((), "*.cl", {"BARRIER": "barrier(CLK_LOCAL_MEM_FENCE);", "INDEX": "get_global_id(0)", "FIRST": "get_global_id(0)",
+                                    "MANY": "get_global_size(0)", "SIZE": "get_local_size(0)", "ATOMIC": "atomic_inc(count)",
+                                    "ARRAY": "local int", "ADD(": "atomic_add("}),
+    "cuda": Language(("--cuda",), "*.cu", {
+        "BARRIER": "__syncthreads();", "INDEX": "blockIdx.x * blockDim.x + threadIdx.x", "FIRST": "first",
+        "MANY": "gridDim.x * blockDim.x", "SIZE": "blockDim.x", "ATOMIC": "atomicAdd(count, 1)",
+        "ARRAY": "__shared__ int", "ADD(": "atomicAdd("})}
+PUZZLES, IN_CUDA = (language.puzzles for language in LANGUAGES.values())
+
+
+def said(language, words):
+    """Words about an OpenCL kernel, in those of the language."""
+    for word, of_cuda in (("local memory", "shared memory"), ("an item", "a thread"), ("work-item", "thread"), ("item", "thread"), ("group", "block"),
+                          ("1056 passes", "288 passes")) if language.options else ():
+        words = re.sub(rf"\b{word}", of_cuda, words)
+    return words
+
+
+def for_languages(rows):
+    """Rows that begin with a language, or with "" for both."""
+    return [(name, *rest) for only, *rest in rows for name in LANGUAGES if only in ("", name)]
+
+
 @pytest.fixture(autouse=True)
-def built(request):
-    program = "start_cuda" if "in_cuda" in request.node.name else "start"
-    if not (BUILD / "bin" / program).is_file():
-        pytest.skip(f"bin/{program} has not been built")
+def runner(request):
+    built("start_cuda" if "[cuda" in request.node.name or "in_cuda" in request.node.name else "start")
+
+
+@pytest.fixture
+def language(request):
+    if request.param == "opencl":
+        request.getfixturevalue("counted")
+    return LANGUAGES[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +92,12 @@ def start(folder, *words, build=BUILD, **environment):
     return done
 
 
-def change(folder, number, old, new, puzzles=PUZZLES):
+def change(folder, number, old, new, language=LANGUAGES["opencl"]):
     """Puts a changed answer into the student's folder."""
-    puzzle = puzzles[number - 1]
+    puzzle, old = language.puzzles[number - 1], language.spelled(old)
     text = puzzle.read_text()
     assert text.count(old) == 1, old
-    (folder / puzzle.name).write_text(text.replace(old, new))
+    (folder / puzzle.name).write_text(text.replace(old, language.spelled(new)))
 
 
 def answer(folder, *numbers):
@@ -60,90 +105,104 @@ def answer(folder, *numbers):
         shutil.copy(PUZZLES[number - 1], folder)
 
 
-NEW_STUBS = [  # of puzzles 9 to 16, in the words of OpenCL
+def judged(folder, language, number, state, *says):
+    """The puzzle in the student's folder is judged so, and these words are among what is said. Its idea is told only where it is right."""
+    done = start(folder, *language.options, str(number))
+    assert f"{state} {language.puzzles[number - 1].name}" in done.words and not [one for one in says if one not in done.words], done.words
+    right = state == "right"
+    assert (done.returncode, IDEA in done.words) == (0 if right else 1, right), done
+    assert done.words.startswith(f"Solved: {number if right else 'none yet'} (of 16)"), done.words
+    return done
+
+
+STUBS = [  # what is said of each puzzle that nobody has touched
+    ["b[0] has not been written (8 of 8", "no item touched an element"], ["item 10 writes b[10], but b has 10 elements", "past the end of b"],
+    ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
+    ["a race: work-item", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3"], ["a race: work-item 0 of group 0 writes count[0]", "written by 0-7"],
+    ["sum[0] is 11, and should be 424"], ["128 sectors are moved where 32 would do", "16 sectors"],
     ["b[0] is 11, and should be 1604"], ["a race: ", "writes x[1] at line 10 while ", "reads it at line 10"],
     ["1056 passes where 64 would do", "32 passes"], ["64 requests where 16 would do", "a 44444444 b 4444...."],
     ["room for 6 groups, and places for 32", "######.......................... 6 groups: 12 of 64 warps"],
     ["a warp has 128 bytes under way where it could have 512", "load 128, store 128, load 128"],
     ["a race: ", "writes x[1] at line 10 while ", "of the same group reads it at line 10"],
     ["item 8 reads x[24] at line 9, which no item has written", "largest[ ] 0 written by 0"]]
-NEW_PICTURES = ["6x: 6 items", "1 pass", "a 11111111 b 1111.... ", "# 32 groups: 64 of 64 warps", "load 512, store 512",
-                "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7 read by 0 0,1 1,2", "largest[ ] 0 written by 0"]
-
-
-def in_cuda(words):
-    for word, of_cuda in (("local memory", "shared memory"), ("item", "thread"), ("group", "block")):
-        words = words.replace(word, of_cuda)
-    return words
-
-
-@pytest.mark.parametrize("number, says", enumerate([
-    ["b[0] has not been written (8 of 8", "no item touched an element"], ["item 10 writes b[10], but b has 10 elements", "past the end of b"],
-    ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
-    ["a race: work-item", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7 read by 7 6 5 4 3 2 1 0"],
-    ["a race: work-item 0 of group 0 writes count[0]", "written by 0-7"], ["sum[0] is 11, and should be 424"],
-    ["128 sectors are moved where 32 would do", "16 sectors"], *NEW_STUBS], 1))
-def test_a_puzzle_that_nobody_has_touched_is_unsolved_and_what_it_does_is_shown(scratch, counted, number, says):
-    done = start(scratch, str(number))
-    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 16)") and IDEA not in done.words, done
-    assert f"unsolved {PUZZLES[number - 1].name}" in done.words and not [one for one in says if one not in done.words], done.words
-
-
-@pytest.mark.parametrize("number, picture", enumerate([
-    "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7", "b[ ] 0 1 2 3 4 5 6 7 8 9 written by 0 1 2 3 4 5 6 7 8 9 The",
+MORE_OF_STUBS = {  # Oclgrind cannot say where both are
+    ("opencl", 5): ["written by 0 1 2 3 4 5 6 7 read by 7 6 5 4 3 2 1 0"],
+    ("cuda", 5): ["a race: thread 7 of block 0 writes x[7] at line 7 while thread 0 of the same block reads it at line 8"],
+    ("cuda", 6): ["a race: thread 0 of block 0 writes count[0] at line 4 while thread 1 of the same block reads it at line 4"]}
+PICTURES = [  # of each answer
+    "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7", "b[ ] 0 1 2 3 4 5 6 7 8 9 written by 0 1 2 3 4 5 6 7 8 9",
     "b[ ] 6 7 8 9 10 11 written by 0,1 1,1 2,1 3,1 4,1 5,1", "written by 0 1 2 3 0 1 2 3 0 1", "read by 7 6 5 4 3 2 1 0",
-    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors", "5x: 5 items", *NEW_PICTURES], 1))
-def test_the_answer_of_each_puzzle_is_right_and_then_its_idea_is_told(scratch, counted, number, picture):
-    answer(scratch, number)
-    done = start(scratch, str(number))
-    assert done.returncode == 0 and f"right {PUZZLES[number - 1].name}" in done.words and IDEA in done.words, done
-    assert f"Solved: {number} (of 16)" in done.words and picture in done.words, done.words
+    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors", "32 items: which one touched", "6x: 6 items", "1 pass",
+    "a 11111111 b 1111.... ", "# 32 groups: 64 of 64 warps", "load 512, store 512",
+    "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7 read by 0 0,1 1,2", "largest[ ] 0 written by 0"]
 
 
-MISTAKES = [
-    (1, "get_global_id", "get_local_id", "16 items in groups of 8: b[8] has not been written"),
-    (1, "    b[i] = 2 * a[i];", "    for (int k = 0; k < 8; ++k) b[k] = 2 * a[k];", "a race: work-item 0 of group 0 writes b[0]"),
-    (1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: "),
-    (1, "b[i] = 2 * a[i];", "b[i - 3] = 2 * a[i];", "item 0 writes b[-3], but b has 8 elements"),
-    (1, "b[i] = 2 * a[i];", "b[i + 1000000000] = 2 * a[i];", "item 0 writes b[1000000000], but b has 8 elements"),
-    (2, "i < n", "i <= n", "item 10 writes b[10], but b has 10 elements"),
-    (2, "if (i < n) b[i] = 2 * a[i]", "int v = 2 * a[i]; if (i < n) b[i] = v", "item 10 reads a[10]"),
-    (2, "i < n", "i < 10", "b[10] has not been written (7 of 17"),
-    (3, "y * width + x] = ", "x * width + y] = ", "writes b[24], but b has 24 elements"),
-    (3, "10 * y + x", "10 * x + y", "b[1] is 10, and should be 1"),
-    (4, "i += get_global_size(0)", "i += 1", "a race: work-item"),
-    (4, "get_global_size(0)", "get_local_size(0)", "of group 1 writes"),
-    (4, "i += get_global_size(0)", "i += 0", "Does each loop end?"),
-    (5, "    barrier(CLK_LOCAL_MEM_FENCE);\n", "", "a race: work-item"),
-    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of x at line 11"),
-    (6, "atomic_inc(count)", "barrier(CLK_GLOBAL_MEM_FENCE); count[0] += 1", "a race: work-item"),
-    (6, "atomic_inc(count)", "if (get_global_id(0) == 0) count[0] = 8", "count[0] is 8, and should be 24"),
-    (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n", "", "a race: work-item"),
-    (7, "        barrier(CLK_LOCAL_MEM_FENCE); // the step before is complete\n        if (me < distance) x[me] += x[me + distance];",
-     "if (me < distance) { barrier(CLK_LOCAL_MEM_FENCE); x[me] += x[me + distance]; }", "some items reach a barrier, and others do not"),
-    (7, "distance > 0", "distance > 1", "sum[0] is"),
-    (8, "32 * k + me", "me + k", "has not been written"),
+@pytest.mark.parametrize("language, number, says", for_languages(("", number, says) for number, says in enumerate(STUBS, 1)), indirect=["language"])
+def test_a_puzzle_that_nobody_has_touched_is_unsolved_and_what_it_does_is_shown(scratch, language, number, says):
+    name = "cuda" if language.options else "opencl"
+    judged(scratch, language, number, "unsolved", *(said(language, words) for words in says), *MORE_OF_STUBS.get((name, number), []))
+
+
+@pytest.mark.parametrize("language, number, picture", for_languages(("", number, one) for number, one in enumerate(PICTURES, 1)), indirect=["language"])
+def test_the_answer_of_each_puzzle_is_right_and_then_its_idea_is_told(scratch, language, number, picture):
+    shutil.copy(language.puzzles[number - 1], scratch)
+    done = judged(scratch, language, number, "right", said(language, picture))
+    assert "past the end" not in done.words, done.words
+    assert ("5x: 5 items" in done.words) == (number == 9 and not language.options), "only there items read local memory"
+    assert not (language.options and done.stderr), done
+
+
+STEP = "        BARRIER // the step before is complete\n"
+ADDS = "        if (me < distance) x[me] += x[me + distance];"
+MISTAKES = [  # in which language, or both
+    ("opencl", 1, "get_global_id", "get_local_id", "16 items in groups of 8: b[8] has not been written"),
+    ("cuda", 1, "INDEX", "threadIdx.x", "of block 1 writes it"),
+    ("", 1, "    b[i] = 2 * a[i];", "    for (int k = 0; k < 8; ++k) b[k] = 2 * a[k + 0 * i];", "a race: work-item 0 of group 0 writes b[0]"),
+    ("opencl", 1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: "),
+    ("cuda", 1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: 1_one_item.cu(6): error"),
+    ("cuda", 1, "void puzzle", "void puzle", "it does not compile: "),
+    ("", 1, "b[i] = 2 * a[i];", "b[i - 3] = 2 * a[i];", "item 0 writes b[-3], but b has 8 elements"),
+    ("opencl", 1, "b[i] = 2 * a[i];", "b[i + 1000000000] = 2 * a[i];", "item 0 writes b[1000000000], but b has 8 elements"),
+    ("", 2, "i < n", "i <= n", "item 10 writes b[10], but b has 10 elements"),
+    ("opencl", 2, "if (i < n) b[i] = 2 * a[i]", "int v = 2 * a[i]; if (i < n) b[i] = v", "item 10 reads a[10]"),
+    ("cuda", 2, "if (i < n) b[i] = 2 * a[i]", "const volatile int* mine = a; int v = 2 * mine[i]; if (i < n) b[i] = v", "thread 10 reads a[10]"),
+    ("", 2, "i < n", "i < 10", "b[10] has not been written (7 of 17"),
+    ("", 3, "y * width + x] = ", "x * width + y] = ", "writes b[24], but b has 24 elements"),
+    ("", 3, "10 * y + x", "10 * x + y", "b[1] is 10, and should be 1"),
+    ("", 4, "i += MANY", "i += 1", "a race: work-item"),
+    ("", 4, "i += MANY)", "i += SIZE)", "of group 1 writes"),
+    ("", 4, "i += MANY", "i += 0", "Does each loop end?"),
+    ("", 5, "    BARRIER\n", "", "a race: work-item"),
+    ("cuda", 5, "    x[me] = a[i];\n    BARRIER", "    int* mine = x; mine[me] = a[i];", "a race: thread"),
+    ("", 5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "an item reads outside of x at line 11"),
+    ("", 6, "ATOMIC", "BARRIER count[0] += 1", "a race: work-item"),
+    ("", 6, "ATOMIC", "if (INDEX == 0) count[0] = 8", "count[0] is 8, and should be 24"),
+    ("", 7, STEP, "", "a race: work-item"),
+    ("", 7, STEP + ADDS, "if (me < distance) { BARRIER x[me] += x[me + distance]; }", "some items reach a barrier, and others do not"),
+    ("cuda", 7, STEP + ADDS, "int* mine = x; if (me < distance) { BARRIER mine[me] += x[me + distance]; }", "some threads reach a barrier"),
+    ("", 7, "distance > 0", "distance > 1", "sum[0] is"),
+    ("opencl", 8, "32 * k + me", "me + k", "has not been written"),
+    ("cuda", 8, "32 * k + me", "me + k", "a race: thread"),
 ]
 
 
-@pytest.mark.parametrize("number, old, new, says", MISTAKES)
-def test_a_typical_mistake_is_wrong_and_named(scratch, counted, number, old, new, says):
-    change(scratch, number, old, new)
-    done = start(scratch, str(number))
-    assert done.returncode == 1 and f"wrong {PUZZLES[number - 1].name}" in done.words, done
-    assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
+@pytest.mark.parametrize("language, number, old, new, says", for_languages(MISTAKES), indirect=["language"])
+def test_a_typical_mistake_is_wrong_and_named(scratch, language, number, old, new, says):
+    change(scratch, number, old, new, language)
+    judged(scratch, language, number, "wrong", said(language, says))
 
 
 SERIAL = "    int s = 0;\n    if (me == 0) for (int k = 0; k < 8; ++k) s += x[k];\n    BARRIER\n    if (me == 0) x[0] = s;\n"
-TREE = "    for (int distance = 4; distance > 0; distance /= 2) {\n        BARRIER // the step before is complete\n" \
-       "        if (me < distance) x[me] += x[me + distance];\n    }\n"
-OTHER_IDEAS = [  # in OpenCL; BARRIER, INDEX, MANY and ATOMIC are those of the language
+TREE = "    for (int distance = 4; distance > 0; distance /= 2) {\n" + STEP + ADDS + "\n    }\n"
+OTHER = "right, but not by this idea"
+OTHER_IDEAS = [
     (1, "b[i] = 2 * a[i];", "if (i == 0) for (int k = 0; k < MANY; ++k) b[k] = 2 * a[k];", "item 0 writes b[1], which item 1 should do"),
     (2, "if (i < n) b[i] = 2 * a[i];", "if (i == 0) for (int k = 0; k < n; ++k) b[k] = 2 * a[k];", "item 0 writes b[1]"),
     (3, "b[y * width + x] = 10 * y + x;", "if (x == 0) for (int k = 0; k < width; ++k) b[y * width + k] = 10 * y + k;",
      "item 0,0 writes b[1], which item 1,0 should do"),
-    (4, "INDEX; i < n; i += MANY)", "0; i < n && INDEX == 0; ++i)", "item 0 writes b[1], which item 1 should do"),
-    (4, "INDEX; i < n; i += MANY)", "INDEX * ((n + MANY - 1) / MANY); i < n && i < (INDEX + 1) * ((n + MANY - 1) / MANY); ++i)",
+    (4, "FIRST; i < n; i += MANY)", "0; i < n && FIRST == 0; ++i)", "item 0 writes b[1], which item 1 should do"),
+    (4, "FIRST; i < n; i += MANY)", "FIRST * ((n + MANY - 1) / MANY); i < n && i < (FIRST + 1) * ((n + MANY - 1) / MANY); ++i)",
      "item 0 writes b[1], which item 1 should do"),
     (5, "    x[me] = a[i];\n    BARRIER\n    b[i] = x[7 - me];", "    b[i] = a[i + 7 - 2 * me];", "no item writes to local memory"),
     (5, "    b[i] = x[7 - me];\n    // END", "    b[i] = a[i + 7 - 2 * me];\n    // END", "local memory"),
@@ -157,22 +216,12 @@ OTHER_IDEAS = [  # in OpenCL; BARRIER, INDEX, MANY and ATOMIC are those of the l
     (8, "        b[i] = 2 * a[i];", "        if (me == 0) for (int j = 32 * k; j < 32 * k + 32; ++j) b[j] = (i & 0) + 2 * a[j];",
      "256 sectors are moved where 32 would do"),
 ]
-IN_OPENCL = {"BARRIER": "barrier(CLK_LOCAL_MEM_FENCE);", "INDEX": "get_global_id(0)", "MANY": "get_global_size(0)",
-             "ATOMIC": "atomic_inc(count)", "ARRAY": "local int", "ADD(": "atomic_add("}
 
 
-def spelled(text, language):
-    for word, means in language.items():
-        text = text.replace(word, means)
-    return text
-
-
-@pytest.mark.parametrize("number, old, new, says", OTHER_IDEAS)
-def test_right_values_without_the_idea_are_told_from_right(scratch, counted, number, old, new, says):
-    change(scratch, number, spelled(old, IN_OPENCL), spelled(new, IN_OPENCL))
-    done = start(scratch, str(number))
-    assert done.returncode == 1 and f"right, but not by this idea {PUZZLES[number - 1].name}" in done.words, done
-    assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
+@pytest.mark.parametrize("language, number, old, new, says", for_languages(("", *row) for row in OTHER_IDEAS), indirect=["language"])
+def test_right_values_without_the_idea_are_told_from_right(scratch, language, number, old, new, says):
+    change(scratch, number, old, new, language)
+    judged(scratch, language, number, OTHER, said(language, says))
 
 
 @pytest.mark.parametrize("number, old, new", [
@@ -186,102 +235,92 @@ def test_right_values_without_the_idea_are_told_from_right(scratch, counted, num
     (8, "        b[i] = 2 * a[i];", "        b[i] = a[i]; b[i] *= 2;"),
     (8, "        b[i] = 2 * a[i];", "        if (k == 0) vstore4(2 * vload4(me, a), me, b); (void)i;")])
 def test_an_unusual_answer_with_the_idea_is_right(scratch, counted, number, old, new):
-    change(scratch, number, spelled(old, IN_OPENCL), spelled(new, IN_OPENCL))
-    done = start(scratch, str(number))
-    assert done.returncode == 0 and f"right {PUZZLES[number - 1].name}" in done.words, done.stdout
+    change(scratch, number, old, new)
+    judged(scratch, LANGUAGES["opencl"], number, "right")
 
 
 TILES = "s[me_y][me_x] = a[y * width + k + me_x]; t[me_y][me_x] = b[(k + me_y) * width + x]; "
 PRODUCTS = "for (int j = 0; j < 4; ++j) sum += s[me_y][j] * t[j][me_x]; "
 PIECE = "a[first + 64 * p + me]; BARRIER b[first + 64 * p + me] ="
 LARGEST = "for (int d = 16; d > 0; d /= 2) { BARRIER if (me < d) x[me] = max(x[me], x[me + d]); }"
-OTHER = "right, but not by this idea"
-WHOLE_ANSWERS = [  # what stands in place of the answer to a puzzle from 9 on; in which language, or both; the verdict, and its words
-    (9, "cl", "right", "", "for (int d = 16; d > 0; d /= 2) { x[me] = sum; BARRIER sum += x[(me + d) % 32]; BARRIER }"),
-    (9, "cl", "right", "", "x[me] = sum; for (int d = 16; d > 0; d /= 2) { BARRIER if (me < d) x[me] += x[me + d]; } BARRIER sum = x[0];"),
-    (9, "cl", "wrong", "a race: work-item", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; }"),
-    (9, "cl", "wrong", "outside of x at line", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me + d]; BARRIER }"),
-    (9, "cl", "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; BARRIER }"),
-    (9, "cl", OTHER, "item 0 alone reads 32 numbers from local memory", "x[me] = sum; BARRIER sum = 0; for (int k = 0; k < 32; ++k) sum += x[k];"),
-    (9, "cl", OTHER, "at an atomic operation", "if (me == 0) x[0] = 0; BARRIER ADD(&x[0], sum); BARRIER sum = x[0];"),
-    (9, "cu", "right", "", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d); sum = __shfl_sync(0xffffffff, sum, 0);"),
-    (9, "cu", "right", "", "sum = __reduce_add_sync(0xffffffff, sum);"),
-    (9, "cu", "wrong", "b[1] is", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d);"),
-    (9, "cu", "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);"),
-    (9, "cu", OTHER, "through shared memory", "__shared__ int x[32]; const int me = threadIdx.x; for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER "
+WHOLE_ANSWERS = [  # in which language, or both; a puzzle from 9 on; the verdict, and its words; what stands in place of the answer
+    ("opencl", 9, "right", "", "for (int d = 16; d > 0; d /= 2) { x[me] = sum; BARRIER sum += x[(me + d) % 32]; BARRIER }"),
+    ("opencl", 9, "right", "", "x[me] = sum; for (int d = 16; d > 0; d /= 2) { BARRIER if (me < d) x[me] += x[me + d]; } BARRIER sum = x[0];"),
+    ("opencl", 9, "wrong", "a race: work-item", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; }"),
+    ("opencl", 9, "wrong", "outside of x at line", "for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER sum += x[me + d]; BARRIER }"),
+    ("opencl", 9, "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) { x[me] = sum; BARRIER sum += x[me ^ d]; BARRIER }"),
+    ("opencl", 9, OTHER, "item 0 alone reads 32 numbers from local memory", "x[me] = sum; BARRIER sum = 0; for (int k = 0; k < 32; ++k) sum += x[k];"),
+    ("opencl", 9, OTHER, "at an atomic operation", "if (me == 0) x[0] = 0; BARRIER ADD(&x[0], sum); BARRIER sum = x[0];"),
+    ("cuda", 9, "right", "", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d); sum = __shfl_sync(0xffffffff, sum, 0);"),
+    ("cuda", 9, "right", "", "sum = __reduce_add_sync(0xffffffff, sum);"),
+    ("cuda", 9, "wrong", "b[1] is", "for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffff, sum, d);"),
+    ("cuda", 9, "wrong", "b[0] is 816", "for (int d = 1; d < 16; d *= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);"),
+    ("cuda", 9, OTHER, "through shared memory", "__shared__ int x[32]; const int me = threadIdx.x; for (int d = 1; d < 32; d *= 2) { x[me] = sum; BARRIER "
      "sum += x[me ^ d]; BARRIER }"),
-    (9, "cu", OTHER, "through global memory", "for (int d = 1; d < 32; d *= 2) { b[i] = sum; BARRIER sum += b[i ^ d]; BARRIER }"),
-    (9, "cu", OTHER, "thread 0 alone reads 32 numbers of a", "sum = 0; for (int k = 0; k < 32; ++k) sum += a[blockIdx.x * 32 + k];"),
-    (10, "", "right", "", "for (int d = 1; d < 32; d *= 2) { BARRIER if ((me / d) % 2) x[me] += x[me / d * d - 1]; }"),
-    (10, "", "right", "", "const int own = x[me]; for (int d = 1; d < 32; d *= 2) { BARRIER if (me % (2 * d) == 2 * d - 1) x[me] += x[me - d]; } "
+    ("cuda", 9, OTHER, "through global memory", "for (int d = 1; d < 32; d *= 2) { b[i] = sum; BARRIER sum += b[i ^ d]; BARRIER }"),
+    ("cuda", 9, OTHER, "thread 0 alone reads 32 numbers of a", "sum = 0; for (int k = 0; k < 32; ++k) sum += a[blockIdx.x * 32 + k];"),
+    ("", 10, "right", "", "for (int d = 1; d < 32; d *= 2) { BARRIER if ((me / d) % 2) x[me] += x[me / d * d - 1]; }"),
+    ("", 10, "right", "", "const int own = x[me]; for (int d = 1; d < 32; d *= 2) { BARRIER if (me % (2 * d) == 2 * d - 1) x[me] += x[me - d]; } "
      "BARRIER if (me == 31) x[31] = 0; for (int d = 16; d > 0; d /= 2) { BARRIER if (me % (2 * d) == 2 * d - 1) { int left = x[me - d]; "
      "x[me - d] = x[me]; x[me] += left; } } BARRIER x[me] += own;"),
-    (10, "cu", "right", "", "int mine = x[me]; for (int d = 1; d < 32; d *= 2) { const int before = __shfl_up_sync(0xffffffff, mine, d); "
+    ("cuda", 10, "right", "", "int mine = x[me]; for (int d = 1; d < 32; d *= 2) { const int before = __shfl_up_sync(0xffffffff, mine, d); "
      "if (me >= d) mine += before; } x[me] = mine;"),
-    (10, "", "wrong", "a race: ", "for (int d = 1; d < 32; d *= 2) { BARRIER if (me >= d) x[me] += x[me - d]; }"),
-    (10, "", "wrong", "outside of x at line 11", "for (int d = 1; d < 32; d *= 2) { BARRIER const int before = x[me - d]; BARRIER "
+    ("", 10, "wrong", "a race: ", "for (int d = 1; d < 32; d *= 2) { BARRIER if (me >= d) x[me] += x[me - d]; }"),
+    ("", 10, "wrong", "outside of x at line 11", "for (int d = 1; d < 32; d *= 2) { BARRIER const int before = x[me - d]; BARRIER "
      "if (me >= d) x[me] += before; }"),
-    (10, "", OTHER, "numbers from local memory", "BARRIER if (me == 0) for (int k = 1; k < 32; ++k) x[k] += x[k - 1]; BARRIER"),
-    (10, "", OTHER, "item 31 alone reads", "BARRIER int sum = 0; for (int k = 0; k <= me; ++k) sum += x[k]; BARRIER x[me] = sum;"),
-    (10, "", OTHER, "item 31 alone reads 32 numbers of a", "int sum = 0; for (int k = 0; k <= me; ++k) sum += a[i - k]; x[me] = sum;"),
-    (11, "", "right", "", "ARRAY x[32 * 35]; const int row = 35;"),
-    (11, "", "wrong", "outside of x at line", "ARRAY x[32 * 32]; const int row = 33;"),
-    (11, "", "wrong", "a race: ", "ARRAY x[32 * 32]; const int row = 31;"),
-    (11, "cl", OTHER, "96 passes where 64 would do", "ARRAY x[32 * 34]; const int row = 34;"),
-    (12, "", "right", "", f"BARRIER {TILES}BARRIER {PRODUCTS}"),
-    (12, "", "right", "", f"{TILES.replace('t[me_y][me_x]', 't[me_x][me_y]')}BARRIER {PRODUCTS.replace('t[j][me_x]', 't[me_x][j]')}BARRIER"),
-    (12, "", "wrong", "a race: ", f"{TILES}{PRODUCTS}BARRIER"),
-    (12, "", "wrong", "a race: ", f"{TILES}BARRIER {PRODUCTS}"),
-    (12, "", "wrong", "which no item has written", f"if (me_y < 3) {TILES}BARRIER {PRODUCTS}BARRIER"),
-    (12, "", OTHER, "40 requests where 16 would do", f"{TILES}BARRIER {PRODUCTS.replace('t[j][me_x]', 'b[(k + j) * width + x]')}BARRIER".replace(
+    ("", 10, OTHER, "numbers from local memory", "BARRIER if (me == 0) for (int k = 1; k < 32; ++k) x[k] += x[k - 1]; BARRIER"),
+    ("", 10, OTHER, "item 31 alone reads", "BARRIER int sum = 0; for (int k = 0; k <= me; ++k) sum += x[k]; BARRIER x[me] = sum;"),
+    ("", 10, OTHER, "item 31 alone reads 32 numbers of a", "int sum = 0; for (int k = 0; k <= me; ++k) sum += a[i - k]; x[me] = sum;"),
+    ("", 11, "right", "", "ARRAY x[32 * 35]; const int row = 35;"),
+    ("", 11, "wrong", "outside of x at line", "ARRAY x[32 * 32]; const int row = 33;"),
+    ("", 11, "wrong", "a race: ", "ARRAY x[32 * 32]; const int row = 31;"),
+    ("opencl", 11, OTHER, "96 passes where 64 would do", "ARRAY x[32 * 34]; const int row = 34;"),
+    ("", 12, "right", "", f"BARRIER {TILES}BARRIER {PRODUCTS}"),
+    ("", 12, "right", "", f"{TILES.replace('t[me_y][me_x]', 't[me_x][me_y]')}BARRIER {PRODUCTS.replace('t[j][me_x]', 't[me_x][j]')}BARRIER"),
+    ("", 12, "wrong", "a race: ", f"{TILES}{PRODUCTS}BARRIER"),
+    ("", 12, "wrong", "a race: ", f"{TILES}BARRIER {PRODUCTS}"),
+    ("", 12, "wrong", "which no item has written", f"if (me_y < 3) {TILES}BARRIER {PRODUCTS}BARRIER"),
+    ("", 12, OTHER, "40 requests where 16 would do", f"{TILES}BARRIER {PRODUCTS.replace('t[j][me_x]', 'b[(k + j) * width + x]')}BARRIER".replace(
         "t[me_y][me_x] = b[(k + me_y) * width + x]; ", "")),
-    (13, "", "right", "", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; BARRIER }}"),
-    (13, "", "right", "", f"ARRAY x[16 * 64]; for (int p = 0; p < pieces; ++p) {{ x[p % 16 * 64 + me] = {PIECE} x[p % 16 * 64 + 63 - me]; }}"),
-    (13, "", "wrong", "a race: ", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; }}"),
-    (13, "", "wrong", "outside of x at line", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[64 * p + me] = {PIECE} x[64 * p + 63 - me]; BARRIER }}"),
-    (13, "", OTHER, "room for 25 groups, and places for 32",
+    ("", 13, "right", "", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; BARRIER }}"),
+    ("", 13, "right", "", f"ARRAY x[16 * 64]; for (int p = 0; p < pieces; ++p) {{ x[p % 16 * 64 + me] = {PIECE} x[p % 16 * 64 + 63 - me]; }}"),
+    ("", 13, "wrong", "a race: ", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[me] = {PIECE} x[63 - me]; }}"),
+    ("", 13, "wrong", "outside of x at line", f"ARRAY x[64]; for (int p = 0; p < pieces; ++p) {{ x[64 * p + me] = {PIECE} x[64 * p + 63 - me]; BARRIER }}"),
+    ("", 13, OTHER, "room for 25 groups, and places for 32",
      f"ARRAY x[32 * 64]; for (int p = 0; p < pieces; ++p) {{ x[p % 32 * 64 + me] = {PIECE} x[p % 32 * 64 + 63 - me]; }}"),
-    (13, "", OTHER, "no item writes to local memory", "for (int p = 0; p < pieces; ++p) b[first + 64 * p + me] = a[first + 64 * p + 63 - me];"),
-    (14, "", "right", "", "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[32 * k + me]; for (int k = 3; k >= 0; --k) b[32 * k + me] = v[k] + v[k];"),
-    (14, "cl", "right", "", "const int2 p = vload2(me, a), q = vload2(32 + me, a); vstore2(p + p, me, b); vstore2(q + q, 32 + me, b);"),
-    (14, "", "wrong", "item 31 reads a[128], but a has 128 elements",
+    ("", 13, OTHER, "no item writes to local memory", "for (int p = 0; p < pieces; ++p) b[first + 64 * p + me] = a[first + 64 * p + 63 - me];"),
+    ("", 14, "right", "", "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[32 * k + me]; for (int k = 3; k >= 0; --k) b[32 * k + me] = v[k] + v[k];"),
+    ("opencl", 14, "right", "", "const int2 p = vload2(me, a), q = vload2(32 + me, a); vstore2(p + p, me, b); vstore2(q + q, 32 + me, b);"),
+    ("", 14, "wrong", "item 31 reads a[128], but a has 128 elements",
      "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[32 * k + me + 1]; for (int k = 0; k < 4; ++k) b[32 * k + me] = 2 * v[k];"),
-    (14, "", "wrong", "does not compile", "const int4 v = a[me]; b[me] = 2 * v;"),
-    (14, "", OTHER, "256 bytes under way where it could have 512", "for (int k = 0; k < 4; k += 2) { const int p = a[32 * k + me], "
+    ("", 14, "wrong", "does not compile", "const int4 v = a[me]; b[me] = 2 * v;"),
+    ("", 14, OTHER, "256 bytes under way where it could have 512", "for (int k = 0; k < 4; k += 2) { const int p = a[32 * k + me], "
      "q = a[32 * k + 32 + me]; b[32 * k + me] = 2 * p; b[32 * k + 32 + me] = 2 * q; }"),
-    (14, "", OTHER, "sectors are moved where 32 would do",
+    ("", 14, OTHER, "sectors are moved where 32 would do",
      "int v[4]; for (int k = 0; k < 4; ++k) v[k] = a[4 * me + k]; for (int k = 0; k < 4; ++k) b[4 * me + k] = 2 * v[k];"),
-    (15, "", "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { x[me] = mine; BARRIER if (me < 7) mine += x[me + 1]; BARRIER } b[i] = mine;"),
-    (15, "cu", "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { const int right = __shfl_down_sync(0xff, mine, 1); "
+    ("", 15, "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { x[me] = mine; BARRIER if (me < 7) mine += x[me + 1]; BARRIER } b[i] = mine;"),
+    ("cuda", 15, "right", "", "int mine = a[i]; for (int round = 0; round < 3; ++round) { const int right = __shfl_down_sync(0xff, mine, 1); "
      "if (me < 7) mine += right; } x[me] = mine; b[i] = mine;"),
-    (15, "", "wrong", "a race: ", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) x[me] += x[me + 1]; BARRIER } b[i] = x[me];"),
-    (15, "", "wrong", "some items reach a barrier", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) { "
+    ("", 15, "wrong", "a race: ", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) x[me] += x[me + 1]; BARRIER } b[i] = x[me];"),
+    ("", 15, "wrong", "some items reach a barrier", "x[me] = a[i]; for (int round = 0; round < 3; ++round) { BARRIER if (me < 7) { "
      "const int right = x[me + 1]; BARRIER x[me] += right; } } b[i] = x[me];"),
-    (15, "", OTHER, "item 0 alone reads", "x[me] = a[i]; BARRIER if (me == 0) for (int round = 0; round < 3; ++round) "
+    ("", 15, OTHER, "item 0 alone reads", "x[me] = a[i]; BARRIER if (me == 0) for (int round = 0; round < 3; ++round) "
      "for (int k = 0; k < 7; ++k) x[k] += x[k + 1]; BARRIER b[i] = x[me];"),
-    (16, "", "right", "", "if (me < n) x[me] = a[me]; " + LARGEST.replace("me < d)", "me < d && me + d < n)")),
-    (16, "", "right", "", f"x[me] = a[me < n ? me : n - 1]; {LARGEST}"),
-    (16, "", "wrong", "item 8 reads x[24] at line", "if (me < n) x[me] = a[me]; for (int d = 16; d > 0; d /= 2) { BARRIER "
+    ("", 16, "right", "", "if (me < n) x[me] = a[me]; " + LARGEST.replace("me < d)", "me < d && me + d < n)")),
+    ("", 16, "right", "", f"x[me] = a[me < n ? me : n - 1]; {LARGEST}"),
+    ("", 16, "wrong", "item 8 reads x[24] at line", "if (me < n) x[me] = a[me]; for (int d = 16; d > 0; d /= 2) { BARRIER "
      "if (me < d && x[me + d] > x[me]) x[me] = x[me + d]; }"),
-    (16, "", "wrong", "item 24 reads a[24], but a has 24 elements", f"x[me] = me <= n ? a[me] : 0; {LARGEST}"),
-    (16, "", "wrong", "largest[0] is 5000", f"x[me] = me < n ? a[me] : 5000; {LARGEST}"),
-    (16, "", OTHER, "alone reads", "x[me] = me < n ? a[me] : 0; BARRIER if (me == 0) for (int k = 1; k < n; ++k) x[0] = max(x[0], x[k]);"),
+    ("", 16, "wrong", "item 24 reads a[24], but a has 24 elements", f"x[me] = me <= n ? a[me] : 0; {LARGEST}"),
+    ("", 16, "wrong", "largest[0] is 5000", f"x[me] = me < n ? a[me] : 5000; {LARGEST}"),
+    ("", 16, OTHER, "alone reads", "x[me] = me < n ? a[me] : 0; BARRIER if (me == 0) for (int k = 1; k < n; ++k) x[0] = max(x[0], x[k]);"),
 ]
 
 
-def whole_answer(folder, puzzles, number, language, body):
-    """Puts another answer between the marks of a puzzle."""
-    text = puzzles[number - 1].read_text()
-    body = spelled(body, language).replace("; ", ";\n")
-    (folder / puzzles[number - 1].name).write_text(re.sub(r"(?s)(// EXERCISE [^\n]*\n).*?( *// END)", lambda marks: f"{marks[1]}{body}\n{marks[2]}", text))
-
-
-@pytest.mark.parametrize("number, state, says, body", [(n, *rest) for n, language, *rest in WHOLE_ANSWERS if language != "cu"])
-def test_answers_to_the_later_puzzles(scratch, counted, number, state, says, body):
-    whole_answer(scratch, PUZZLES, number, IN_OPENCL, body)
-    done = start(scratch, str(number))
-    assert f"{state} {PUZZLES[number - 1].name}" in done.words and says in done.words, done.words
-    assert (done.returncode == 0, IDEA in done.words) == (state == "right", state == "right"), done
+@pytest.mark.parametrize("language, number, state, says, body", for_languages(WHOLE_ANSWERS), indirect=["language"])
+def test_answers_to_the_later_puzzles(scratch, language, number, state, says, body):
+    puzzle, body = language.puzzles[number - 1], language.spelled(body).replace("; ", ";\n")
+    (scratch / puzzle.name).write_text(re.sub(r"(?s)(// EXERCISE [^\n]*\n).*?( *// END)", lambda marks: f"{marks[1]}{body}\n{marks[2]}", puzzle.read_text()))
+    judged(scratch, language, number, state, said(language, says))
 
 
 def test_what_a_kernel_prints_is_shown_and_cut_after_40_lines(scratch, counted):
@@ -318,7 +357,7 @@ def test_an_index_far_outside_of_local_memory_does_not_make_the_picture_long(scr
 def test_a_file_with_a_byte_order_mark_is_right_and_a_word_of_cuda_is_translated(scratch, counted):
     (scratch / PUZZLES[0].name).write_text("\ufeff" + PUZZLES[0].read_text(), encoding="utf-8")
     assert start(scratch, "1").returncode == 0
-    change(scratch, 5, "barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()", PUZZLES)
+    change(scratch, 5, "barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()")
     assert "(__syncthreads is a word of CUDA; in OpenCL: barrier(CLK_LOCAL_MEM_FENCE))" in start(scratch, "5").words
 
 
@@ -400,11 +439,6 @@ def test_without_the_plugin_oclgrind_still_finds_the_race(scratch):
     done = start(scratch / "files", "6", build=scratch / "build", CXX="false")
     assert done.returncode == 1 and "a race: work-item 0 of group 0 writes count[0]" in done.words, done
     assert "touched" not in done.words and done.stderr.splitlines()[-1].startswith("lab: no pictures and no counts"), done
-
-
-@pytest.mark.parametrize("words", [["0"], ["17"], ["x"], [""], ["1", "2"]])
-def test_what_is_no_puzzle_is_refused_in_one_line(words):
-    refused(run(ROOT / "lab", "start", *words), "from 1 to 16")
 
 
 def test_a_puzzle_is_judged_without_stdin(scratch):
@@ -494,99 +528,9 @@ def test_in_cuda_the_same_sixteen_puzzles_are_set():
     assert [one.name[:2] for one in IN_CUDA] == [one.name[:2] for one in PUZZLES] and len(PUZZLES) == 16
 
 
-@pytest.mark.parametrize("number, says", enumerate([
-    ["b[0] has not been written (8 of 8", "no thread touched an element"], ["thread 10 writes b[10], but b has 10 elements", "past the end of b"],
-    ["b[0] has not been written"], ["b[4] has not been written (6 of 10", "read by 0 1 2 3 . . ."],
-    ["a race: thread 7 of block 0 writes x[7] at line 7 while thread 0 of the same block reads it at line 8", "x[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3"],
-    ["a race: thread 0 of block 0 writes count[0] at line 4 while thread 1 of the same block reads it at line 4", "written by 0-7"],
-    ["sum[0] is 11, and should be 424"], ["128 sectors are moved where 32 would do", "16 sectors"],
-    *[[in_cuda(words).replace("1056", "288") for words in says] for says in NEW_STUBS]], 1))
-def test_in_cuda_a_puzzle_that_nobody_has_touched_is_unsolved(scratch, number, says):
-    done = start(scratch, "--cuda", str(number))
-    assert done.returncode == 1 and done.words.startswith("Solved: none yet (of 16)") and IDEA not in done.words, done
-    assert f"unsolved {IN_CUDA[number - 1].name}" in done.words and not [one for one in says if one not in done.words], done.words
-
-
-@pytest.mark.parametrize("number, picture", enumerate([
-    "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7", "b[ ] 0 1 2 3 4 5 6 7 8 9 written by 0 1 2 3 4 5 6 7 8 9",
-    "b[ ] 6 7 8 9 10 11 written by 0,1 1,1 2,1 3,1 4,1 5,1", "written by 0 1 2 3 0 1 2 3 0 1", "read by 7 6 5 4 3 2 1 0",
-    "count[ ] 0 changed by 0-7", "read by 0 0,1 0,2 1,3 0 1 2 3", "4 sectors", "32 threads: which one touched", *map(in_cuda, NEW_PICTURES)], 1))
-def test_in_cuda_the_answer_of_each_puzzle_is_right(scratch, number, picture):
-    shutil.copy(IN_CUDA[number - 1], scratch)
-    done = start(scratch, "--cuda", str(number))
-    assert picture in done.words and "past the end" not in done.words, done.words
-    assert done.returncode == 0 and f"right {IN_CUDA[number - 1].name}" in done.words and IDEA in done.words, done
-    assert f"Solved: {number} (of 16)" in done.words and not done.stderr, done
-
-
-BARRIER = "        __syncthreads(); // the step before is complete\n"
-MISTAKES_IN_CUDA = [
-    (1, "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x", "of block 1 writes it"),
-    (1, "    b[i] = 2 * a[i];", "    for (int k = 0; k < 8; ++k) b[k] = 2 * a[k + 0 * i];", "a race: thread 0 of block 0 writes b[0]"),
-    (1, "b[i] = 2 * a[i]", "b[i] = 2 * a[i]; )", "it does not compile: 1_one_item.cu(6): error"),
-    (1, "void puzzle", "void puzle", "it does not compile: "),
-    (1, "b[i] = 2 * a[i];", "b[i - 3] = 2 * a[i];", "thread 0 writes b[-3], but b has 8 elements"),
-    (2, "i < n", "i <= n", "thread 10 writes b[10], but b has 10 elements"),
-    (2, "i < n", "i < 10", "b[10] has not been written (7 of 17"),
-    (3, "y * width + x] = ", "x * width + y] = ", "writes b[24], but b has 24 elements"),
-    (3, "10 * y + x", "10 * x + y", "b[1] is 10, and should be 1"),
-    (4, "i += gridDim.x * blockDim.x", "i += 1", "a race: thread"),
-    (4, "gridDim.x * blockDim.x)", "blockDim.x)", "of block 1 writes"),
-    (4, "i += gridDim.x * blockDim.x", "i += 0", "Does each loop end?"),
-    (5, "    __syncthreads();\n", "", "a race: thread"),
-    (5, "x[7 - me];\n    // END", "x[8 - me];\n    // END", "a thread reads outside of x at line 11"),
-    (6, "atomicAdd(count, 1)", "__syncthreads(); count[0] += 1", "a race: thread"),
-    (6, "atomicAdd(count, 1)", "if (blockIdx.x * blockDim.x + threadIdx.x == 0) count[0] = 8", "count[0] is 8, and should be 24"),
-    (7, BARRIER, "", "a race: thread"),
-    (7, BARRIER + "        if (me < distance) x[me] += x[me + distance];",
-     "if (me < distance) { __syncthreads(); x[me] += x[me + distance]; }", "some threads reach a barrier, and others do not"),
-    (7, "distance > 0", "distance > 1", "sum[0] is"),
-    (8, "32 * k + me", "me + k", "a race: thread"),
-    (2, "if (i < n) b[i] = 2 * a[i]", "const volatile int* mine = a; int v = 2 * mine[i]; if (i < n) b[i] = v", "thread 10 reads a[10]"),
-    (5, "    x[me] = a[i];\n    __syncthreads();", "    int* mine = x; mine[me] = a[i];", "a race: thread"),
-    (7, BARRIER + "        if (me < distance) x[me] += x[me + distance];",
-     "int* mine = x; if (me < distance) { __syncthreads(); mine[me] += x[me + distance]; }", "some threads reach a barrier"),
-]
-
-
-@pytest.mark.parametrize("number, old, new, says", MISTAKES_IN_CUDA)
-def test_in_cuda_a_typical_mistake_is_wrong_and_named(scratch, number, old, new, says):
-    change(scratch, number, old, new, IN_CUDA)
-    done = start(scratch, "--cuda", str(number))
-    assert done.returncode == 1 and f"wrong {IN_CUDA[number - 1].name}" in done.words, done
-    assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
-
-
-CUDA = {"BARRIER": "__syncthreads();", "INDEX": "first", "MANY": "gridDim.x * blockDim.x", "ATOMIC": "atomicAdd(count, 1)",
-        "ARRAY": "__shared__ int", "ADD(": "atomicAdd("}
-
-
-@pytest.mark.parametrize("number, old, new, says", OTHER_IDEAS)
-def test_in_cuda_right_values_without_the_idea_are_told_from_right(scratch, number, old, new, says):
-    language = CUDA | ({} if number == 4 else {"INDEX": "threadIdx.x + blockIdx.x * blockDim.x"})
-    change(scratch, number, spelled(old, language), spelled(new, language), IN_CUDA)
-    done = start(scratch, "--cuda", str(number))
-    assert done.returncode == 1 and f"right, but not by this idea {IN_CUDA[number - 1].name}" in done.words, done.stdout
-    assert re.sub(r"\d+ sectors", "", in_cuda(says)) in re.sub(r"\d+ sectors", "", done.words) and IDEA not in done.words, done.words
-
-
-@pytest.mark.parametrize("number, state, says, body", [(n, *rest) for n, language, *rest in WHOLE_ANSWERS if language != "cl"])
-def test_in_cuda_answers_to_the_later_puzzles(scratch, number, state, says, body):
-    whole_answer(scratch, IN_CUDA, number, CUDA, body)
-    done = start(scratch, "--cuda", str(number))
-    assert f"{state} {IN_CUDA[number - 1].name}" in done.words and in_cuda(says) in done.words, done.words
-    assert (done.returncode == 0, IDEA in done.words) == (state == "right", state == "right"), done
-
-
 @pytest.mark.parametrize("old, new", [
     ("    b[i] = 2 * a[i];", '    b[i] = 2 * a[i];\n    printf("b store 99\\n");'), ("    b[i] = 2 * a[i];", "    int* mine = b + i;\n    *mine = 2 * a[i];")])
 def test_in_cuda_a_kernel_may_print_and_use_pointers(scratch, old, new):
-    change(scratch, 1, old, new, IN_CUDA)
-    done = start(scratch, "--cuda", "1")
-    assert "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7" in done.words and f"right {IN_CUDA[0].name}" in done.words, done
+    change(scratch, 1, old, new, LANGUAGES["cuda"])
+    done = judged(scratch, LANGUAGES["cuda"], 1, "right", PICTURES[0])
     assert ("the kernel has printed:" + 8 * " b store 99" in done.words) == ("printf" in new)
-
-
-@pytest.mark.parametrize("words", [["--cuda", "0"], ["--cuda", "1", "2"], ["--cuda", "--cuda"], ["--opencl"]])
-def test_in_cuda_what_is_no_puzzle_is_refused_in_one_line(words):
-    refused(run(ROOT / "lab", "start", *words), "from 1 to 16")

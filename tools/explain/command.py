@@ -7,9 +7,8 @@ import pathlib
 import re
 import sys
 
-
-class Refusal(Exception):
-    """Why nothing can be shown, in one line."""
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from grading.fault import Fault as Refusal, exit_code  # noqa: E402
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,16 +42,4 @@ def write(path, text):
 
 def refusing(function, *arguments, name="explain"):
     """Runs a command and gives its exit code."""
-    try:
-        code = function(*arguments) or 0
-        sys.stdout.flush()
-        return code
-    except Refusal as refusal:
-        print(f"{name}: {refusal}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader, such as head, has seen enough
-            return 0
-        print(f"{name}: cannot write to {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
-        return 2
+    return exit_code(lambda: function(*arguments) or 0, name)

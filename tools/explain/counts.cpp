@@ -209,7 +209,6 @@ public:
             const auto* scope = where ? llvm::cast<llvm::DIScope>(where.getScope()) : nullptr;
             kernel["sites"].push_back({{"file", scope ? scope->getFilename().str() : ""},
                                        {"line", where ? where.getLine() : 0},
-                                       {"column", where ? where.getCol() : 0},
                                        {"kind", name(s.kind)},
                                        {"space", name(s.space)},
                                        {"requests", s.requests},
@@ -373,7 +372,6 @@ private:
                 value->second.data)
                 arrays.push_back({{"name", kernel.getArgumentName(argument->getArgNo()).str()},
                                   {"space", name(argument->getType()->getPointerAddressSpace())},
-                                  {"type", kernel.getArgumentTypeName(argument->getArgNo()).str()},
                                   {"at", value->second.getPointer()}});
         }
         return arrays;

@@ -170,16 +170,11 @@ def findings(one):
         words = len({address for _, address in line.worst})
         how = (f"{lanes} lie {apart:,} bytes apart" if apart > line.width else
                f"{lanes} go to {words} places" if words < len(line.worst) else f"{lanes} do not lie side by side")
-        too_many = c["sectors"] - c["min_sectors"]
-        if not line.banked and too_many:
-            least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 32)
-            found.append((too_many, f"{where}: {how}: {least + line.excess} sectors where {least} would do; in all "
-                                    f"{c['sectors']:,} sectors where {c['min_sectors']:,} would do", "coalesced"))
-        too_many = c["passes"] - c["min_passes"]
-        if line.banked and too_many:
-            least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // 128)
-            found.append((too_many, f"{where}: {how} in {line.space} memory: {least + line.excess} passes where {least} would do; in all "
-                                    f"{c['passes']:,} passes where {c['min_passes']:,} would do", "bank"))
+        unit, size, memory, word = ("passes", 128, f" in {line.space} memory", "bank") if line.banked else ("sectors", 32, "", "coalesced")
+        if too_many := c[unit] - c[f"min_{unit}"]:
+            least = -(-len({a + k for _, a in line.worst for k in range(line.width)}) // size)
+            found.append((too_many, f"{where}: {how}{memory}: {least + line.excess} {unit} where {least} would do; in all "
+                                    f"{c[unit]:,} {unit} where {c[f'min_{unit}']:,} would do", word))
         if line.kind == "atomic" and c["same"] > c["requests"]:
             found.append((c["same"] - c["requests"], f"{where}: on average {c['same'] / c['requests']:.1f} lanes of a warp change one "
                                                      "address, one after the other", "atomic"))
@@ -207,16 +202,12 @@ def ladder_row(one):
 
 def ladder(all_explained):
     names = [name.replace("local", all_explained[0].words["local"]) for name, _ in LADDER]
-    text = ["".join(f"{name:<{width}}" if n == 0 else f"{name:>{width}}" for n, (name, (_, width)) in enumerate(zip(names, LADDER)))]
-    for one in all_explained:
-        text.append("".join(f"{cell:<{width}}" if n == 0 else f"{cell:>{width}}"
-                            for n, (cell, (_, width)) in enumerate(zip(ladder_row(one), LADDER))))
-    return text
+    return ["".join(f"{cell:{'>' if n else '<'}{width}}" for n, (cell, (_, width)) in enumerate(zip(row, LADDER)))
+            for row in (names, *map(ladder_row, all_explained))]
 
 
 def as_json(root, lab, one):
-    s = one.sums
-    return {"lab": lab, "variant": one.variant, "options": one.options, "warp": one.warp, "sums": dict(sorted(s.items())),
+    return {"lab": lab, "variant": one.variant, "options": one.options, "warp": one.warp, "sums": dict(sorted(one.sums.items())),
             "lines": [{"file": l.file, "line": l.line, "text": source_of(root, l), "kind": l.kind, "space": l.space or None,
                        "width": l.width, **{name: l.counts[name] for name in COUNTED}} for l in one.lines],
             "findings": [{"cost": cost, "text": text, "word": word} for cost, text, word in findings(one)]}

@@ -55,16 +55,18 @@ def simulated(library, command, options=(), warp=32, steps=0, seconds=120, **env
     @param library the plugin; None: nothing is counted
     @throws subprocess.TimeoutExpired
     """
+    counting = {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_WARP": str(warp), "GPULAB_EXPLAIN_STEPS": str(steps)} if library else {}
+    # Without optimisation, so that each access is counted that the text names, also one that a compiler would save.
+    return counted(["oclgrind", "--build-options", "-cl-opt-disable", *options, *command], "GPULAB_EXPLAIN_FILE", seconds, counting | environment)
+
+
+def counted(command, variable, seconds, environment):
+    """Runs a program that adds a line for each launch to the file that this variable names: what they say, and how it ended."""
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
         file = Path(scratch, "launches")
-        counting = {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_FILE": str(file), "GPULAB_EXPLAIN_WARP": str(warp),
-                    "GPULAB_EXPLAIN_STEPS": str(steps)} if library else {}
-        # Without optimisation, so that each access is counted that the text names, also one that a compiler would save.
-        ran = subprocess.run(["oclgrind", "--build-options", "-cl-opt-disable", *options, *command], capture_output=True,
-                             text=True, errors="replace", check=False, timeout=seconds, stdin=subprocess.DEVNULL,
-                             env=os.environ | counting | {"NO_COLOR": "1"} | environment)
-        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
-    return found, ran
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds, stdin=subprocess.DEVNULL,
+                             env=os.environ | {"NO_COLOR": "1", variable: str(file)} | environment)
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else [], ran
 
 
 def has_emulator(build):
@@ -78,14 +80,9 @@ def on_a_gpu():
 
 def emulated(root, build, command, steps=0, seconds=120, **environment):
     """The same in the CUDA emulator, whose library takes the place of the CUDA runtime."""
-    with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
-        file = Path(scratch, "launches")
-        path = ":".join(filter(None, (str(build / "emulator"), os.environ.get("LD_LIBRARY_PATH"))))
-        counting = {"LD_LIBRARY_PATH": path, "CUDA_EMULATOR_COUNTS": str(file), "CUDA_EMULATOR_STEPS": str(steps),
-                    "CUDA_EMULATOR_CHECK": "off"}
-        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds,
-                             stdin=subprocess.DEVNULL, env=os.environ | counting | {"NO_COLOR": "1"} | environment)
-        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    path = ":".join(filter(None, (str(build / "emulator"), os.environ.get("LD_LIBRARY_PATH"))))
+    counting = {"LD_LIBRARY_PATH": path, "CUDA_EMULATOR_STEPS": str(steps), "CUDA_EMULATOR_CHECK": "off"}
+    found, ran = counted(command, "CUDA_EMULATOR_COUNTS", seconds, counting | environment)
     for site in (site for one in found for site in one["sites"]):
         file = Path(os.path.normpath(site["file"]))
         site["file"] = str(file.relative_to(root)) if file.is_relative_to(root) else site["file"]

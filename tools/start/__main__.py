@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / "explain"), str(HERE.parent)]
 
-from cuda_judge import CudaJudge  # noqa: E402
+from cuda_judge import CudaJudge, puzzle_in_cuda  # noqa: E402
 from judge import NO_VERDICT, RIGHT, Judge  # noqa: E402
 
 from grading import marks  # noqa: E402
@@ -28,7 +28,7 @@ class Start:
     def __init__(self, root, build, folder, cuda=False):
         self.puzzles = tomllib.loads((HERE / "puzzles.toml").read_text(encoding="utf-8"))["puzzle"]
         if cuda:
-            self.puzzles = [puzzle | puzzle["cuda"] for puzzle in self.puzzles]
+            self.puzzles = [puzzle_in_cuda(puzzle) for puzzle in self.puzzles]
         self.again = "./lab start --cuda" if cuda else "./lab start"
         self.folder, self.judge = folder, (CudaJudge if cuda else Judge)(root, build)
         self.shown_hints, self.at, self.saved, self.judged = 0, 0, 0, {}

@@ -131,3 +131,9 @@ def in_cuda(text):
     for old, new in (("local memory", "shared memory"), ("an item", "a thread"), ("item", "thread"), ("group", "block")):
         text = re.sub(rf"\b{old}(s?)\b", rf"{new}\1", text)
     return text
+
+
+def puzzle_in_cuda(puzzle):
+    """An entry of puzzles.toml in CUDA's words, with what else is other there."""
+    words = {name: in_cuda(puzzle[name]) for name in ("title", "task", "idea")} | {"hints": [in_cuda(hint) for hint in puzzle["hints"]]}
+    return puzzle | words | {"file": puzzle["file"].replace(".cl", ".cu")} | puzzle.get("cuda", {})
