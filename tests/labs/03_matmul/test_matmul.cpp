@@ -13,11 +13,9 @@
 #include "rungs.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
 using gpulab::Backend;
 using gpulab::Device;
-using gpulab::testing::devices_or_skip;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
 using matmul::Problem;
 using matmul::testing::AnyRun;
 using matmul::testing::Rung;
@@ -67,9 +65,9 @@ template <class T, std::size_t rounds> void check_small(const gpulab::Variant<ma
 
 #if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 2>,
-                            gpulab::testing::only_on<Backend::opencl>);
+                            only_on<Backend::opencl>);
 const VariantCases oclgrind_doubles(matmul::variants<double>(), "in double under oclgrind", "[.oclgrind]",
-                                    check_small<double, 2>, gpulab::testing::only_on<Backend::opencl>);
+                                    check_small<double, 2>, only_on<Backend::opencl>);
 #endif
 
 /// Adds a test case for each variant that takes any shape and each matrix: with more elements than 32 bits count.
@@ -91,7 +89,7 @@ public:
 private:
     static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix,
                       const std::string& name) {
-        for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
+        for (const auto& [device, elements] : large_devices_or_skip(v.backend, 2, 2)) {
             gpulab::use(device);
             static const std::set<std::string_view> with_vectors = {
                 "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
@@ -111,8 +109,8 @@ private:
 
     /// Two are kept, because a variant may take both kinds of rows. Where A or B is large, C is small; where C is
     /// large, A and B are small: there are never more than two large arrays.
-    static gpulab::testing::LastMade& last(bool in_eights) {
-        static gpulab::testing::LastMade kept[2];
+    static LastMade& last(bool in_eights) {
+        static LastMade kept[2];
         return kept[in_eights ? 1 : 0];
     }
 };
@@ -344,14 +342,14 @@ TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
 TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in float", "[cuda]") {
     check_on_cuda("tensor cores", [](Faults& faults) {
         const auto check = [&](std::string_view name, const auto& taken) {
-            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, gpulab::testing::seed);
+            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, seed);
             for (float& x : p.a) x = taken(x);
             for (float& x : p.b) x = taken(x);
             const matmul::Output<float> reference = matmul::reference_product(p);
             const AnyRun<float> run = gpulab::run_of(matmul::variants<float>(), name);
             faults.check(name, [&] {
                 matmul::Output<float> c(p.size());
-                return gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+                return fault_of(run, p, c, [&] { return compare(p, reference, c); });
             });
         };
         const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
@@ -370,7 +368,7 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
 TEST_CASE("cuda_three_tf32 is within four times the error of float", "[cuda]") {
     check_on_cuda("cuda_three_tf32", [](Faults& faults) {
         for (const std::size_t k : {64, 1024, 16384}) {
-            const Problem<float> p = matmul::make_problem<float>(200, k, 190, gpulab::testing::seed);
+            const Problem<float> p = matmul::make_problem<float>(200, k, 190, seed);
             const matmul::Output<float> reference = matmul::reference_product(p);
             const auto error_of = [&](std::string_view name) { // root mean square
                 matmul::Output<float> c(p.size());
@@ -430,7 +428,7 @@ TEST_CASE("the tests use a rung's tile sizes and the sizes next to them") {
 }
 
 TEST_CASE("the reference equals a plain sum in double precision") {
-    const auto p = matmul::make_problem<double>(37, 41, 53, gpulab::testing::seed);
+    const auto p = matmul::make_problem<double>(37, 41, 53, seed);
     const auto c = matmul::reference_product(p);
     for (std::size_t i = 0; i < p.m; ++i)
         for (std::size_t j = 0; j < p.n; ++j) {
@@ -444,7 +442,7 @@ TEST_CASE("the reference equals a plain sum in double precision") {
 }
 
 TEST_CASE("the comparison finds a lost product, a lost digit and an element that was not written") {
-    const auto p = matmul::make_problem<float>(40, 1024, 30, gpulab::testing::seed);
+    const auto p = matmul::make_problem<float>(40, 1024, 30, seed);
     const auto reference = matmul::reference_product(p);
     REQUIRE(compare(p, reference, reference).passed);
 

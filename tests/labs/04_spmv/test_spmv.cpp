@@ -10,9 +10,8 @@
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 
+using namespace gpulab::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
 using spmv::testing::Extent;
 
 namespace {
@@ -30,7 +29,7 @@ template <class T> std::string refusal_fault(spmv::Run<T>* run, const spmv::Prob
     spmv::Output<T> y(p.matrix.rows);
     gpulab::Stopwatch once;
     try {
-        gpulab::testing::in_turn([&] { run(p, y, once); });
+        in_turn([&] { run(p, y, once); });
     } catch (const gpulab::Unsupported&) {
         return "";
     }
@@ -46,7 +45,7 @@ template <class T> spmv::Problem<T> infinite_x(T last) {
 
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
-    const std::size_t largest = std::size_t{1} << (gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
+    const std::size_t largest = std::size_t{1} << (largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
     const Extent<T> extent{spmv::testing::all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
     spmv::testing::check_variant(v, faults, extent);
     if (spmv::RunCoo<T>* const multiply = coo_product_of<T>(v.name))
@@ -82,9 +81,9 @@ template <class T> void check_small(const gpulab::Variant<spmv::Run<T>>& v, Faul
                  [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>(), false); });
 }
 const VariantCases oclgrind_float(spmv::variants<float>(), "in float under oclgrind", "[.oclgrind]", check_small<float>,
-                                  gpulab::testing::only_on<Backend::opencl>);
+                                  only_on<Backend::opencl>);
 const VariantCases oclgrind_double(spmv::variants<double>(), "in double under oclgrind", "[.oclgrind]",
-                                   check_small<double>, gpulab::testing::only_on<Backend::opencl>);
+                                   check_small<double>, only_on<Backend::opencl>);
 } // namespace
 #endif
 
@@ -102,16 +101,15 @@ template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faul
         // A chunk of bins spans at most 65536 columns; a block takes 64 chunks at a time.
         cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536, 2 * 64 + 5)});
         if (v.name != "cuda_warp_shared") // its tile is four rows, and this took 18 s under racecheck
-            cases.push_back(
-                {"400000 rows of two", gpulab::random_rows<T>( // blocks of 256 searches of row blocks
-                                           400'000, 80, [](std::size_t) { return 2; }, gpulab::testing::seed)});
+            cases.push_back({"400000 rows of two", gpulab::random_rows<T>( // blocks of 256 searches of row blocks
+                                                       400'000, 80, [](std::size_t) { return 2; }, seed)});
         return spmv::testing::first_fault<T>(v.run, cases, false);
     });
 }
 const VariantCases sanitizer_float(spmv::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
-                                   check_tools<float>, gpulab::testing::own_cuda);
+                                   check_tools<float>, own_cuda);
 const VariantCases sanitizer_double(spmv::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
-                                    check_tools<double>, gpulab::testing::own_cuda);
+                                    check_tools<double>, own_cuda);
 
 // More rows than all multiprocessors together have sums for: a multiprocessor takes several bins.
 const VariantCases large(
@@ -140,7 +138,7 @@ const VariantCases large(
                     return "";
                 });
     },
-    gpulab::testing::own_cuda);
+    own_cuda);
 } // namespace
 #endif
 

@@ -19,12 +19,10 @@
 #include "streams.hpp"
 
 namespace fs = std::filesystem;
+using namespace gpulab::testing;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::MessageMatches;
-using gpulab::testing::png_chunk;
-using gpulab::testing::png_number;
-using gpulab::testing::ScratchFile;
 
 namespace {
 
@@ -309,7 +307,7 @@ TEST_CASE("an image that main memory is too small for is not called damaged", "[
 TEST_CASE("an image without pixels, beyond the limit or of another size than its pixels is not written, and the old "
           "file stays",
           "[cpu]") {
-    const gpulab::testing::ScratchFolder folder;
+    const ScratchFolder folder;
     const std::string path = folder.path("a.png");
     std::ofstream(path) << "old";
     {
@@ -325,7 +323,7 @@ TEST_CASE("an image without pixels, beyond the limit or of another size than its
         CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{5, 3, 3, std::vector<unsigned char>(pixels)}),
                         gpulab::Error);
     }
-    CHECK(gpulab::testing::bytes_of(path) == "old");
+    CHECK(bytes_of(path) == "old");
     CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 1); // no temporary file
 }
 

@@ -14,19 +14,16 @@
 #include "streams.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
 using gpulab::Backend;
-using gpulab::testing::names_of;
-using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
-using gpulab::testing::StudyCase;
 using Json = nlohmann::json;
 
 namespace {
-const gpulab::testing::Program program("streams", STREAMS_PROGRAM);
+const Program program("streams", STREAMS_PROGRAM);
 
 /// The rungs that their own tests find wrong, which are excused here.
-gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(streams::variants(), [](const auto& v) {
+KnownWrong wrong_rungs() {
+    return known_wrong(streams::variants(), [](const auto& v) {
         using namespace streams::testing;
         std::string fault = by_hand_fault(v.run);
         if (fault.empty()) fault = first_fault(v.run, {{301, 103, 3, 4, 2}, {67, 41, 4, 12, 0}, {67, 41, 4, 12, 256}});
@@ -41,7 +38,7 @@ std::optional<StudyCase> study_of(const std::string& name) {
     const auto fault = [=, at = std::size_t{0}](const Json& run) mutable -> std::string {
         if (sweep != sweeps.end() && (at >= sweep->second.size() || run["problem"][name] != sweep->second[at++]))
             return "another row";
-        return gpulab::testing::reference_fault(run, "cpu_sequential");
+        return reference_fault(run, "cpu_sequential");
     };
     return StudyCase{"--width 67 --height 41", sweep == sweeps.end() ? 1 : sweep->second.size(), wrong_rungs(), fault};
 }
@@ -53,15 +50,14 @@ std::string png(const gpulab::Image& image) {
     return file.text();
 }
 
-const gpulab::testing::ProgramCases contract([] {
-    return gpulab::testing::LabProgram{
-        .program = program,
-        .readme = STREAMS_README,
-        .variants = names_of(streams::variants()),
-        .studies = streams::study_list(),
-        .options = "--input --output --width --height --channels --work --streams --trace --lanes",
-        .smallest = "--width 16 --height 16",
-        .refusals = R"(
+const ProgramCases contract([] {
+    return LabProgram{.program = program,
+                      .readme = STREAMS_README,
+                      .variants = names_of(streams::variants()),
+                      .studies = streams::study_list(),
+                      .options = "--input --output --width --height --channels --work --streams --trace --lanes",
+                      .smallest = "--width 16 --height 16",
+                      .refusals = R"(
             --streams 0 | --streams 65 | --streams x | --height 0 | --width -1 | --channels 5 | --work -1
             --width 16Mi --height 16Mi
             --input /nonexistent.png | --input broken | --input /dev/zero | --input ''
@@ -72,18 +68,18 @@ const gpulab::testing::ProgramCases contract([] {
             --input a.png --width 5 : --width: --input brings an image that has its own size
             --input a.png --height=7 : --height: --input brings an image that has its own size
             --input a.png --channels 3 : --channels: --input brings an image that has its own size)",
-        .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
-        .operations = {}, // see below: one run with all its files
-        .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
-        .times_by_clock = true,
-        .study = study_of,
-        .per_element = "ns_per_byte",
-        .elements =
-            [](const Json& problem, const Json&) {
-                return problem["width"].get<double>() * problem["height"].get<double>() *
-                       problem["channels"].get<double>();
-            },
-        .growth = {{"--width 70 --channels 3", 3, wrong_rungs()}}};
+                      .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
+                      .operations = {}, // see below: one run with all its files
+                      .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
+                      .times_by_clock = true,
+                      .study = study_of,
+                      .per_element = "ns_per_byte",
+                      .elements =
+                          [](const Json& problem, const Json&) {
+                              return problem["width"].get<double>() * problem["height"].get<double>() *
+                                     problem["channels"].get<double>();
+                          },
+                      .growth = {{"--width 70 --channels 3", 3, wrong_rungs()}}};
 });
 } // namespace
 
@@ -127,8 +123,8 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     for (const auto& [name, value] :
          {std::pair{"width", 301}, {"height", 103}, {"channels", 3}, {"streams", 4}, {"work", 2}})
         CHECK(run["problem"][name] == value);
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(streams::variants())));
-    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
+    CHECK(run["variants"].size() == rows_of(backends_of(streams::variants())));
+    CHECK(run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     std::size_t traced = 0;
     for (const auto& v : run["variants"]) {
         const std::string name = v["name"], backend = v["backend"], status = v["status"];
@@ -202,7 +198,7 @@ TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two 
 }
 
 TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel", "[program][thorough]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    (void)devices_or_skip(Backend::opencl);
     const Outcome outcome = program("--channels 1 --streams 6 --repeat 1 --backend opencl");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);
@@ -214,7 +210,7 @@ TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel",
 
 TEST_CASE("studies print the bound of which they give percentages, again only where it changes",
           "[program][thorough]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    (void)devices_or_skip(Backend::opencl);
     const std::string rows = " --device opencl:0 --variant opencl_pinned";
     CHECK(stated_bounds("--study memory" + rows) == 1);
     CHECK(stated_bounds("--study streams" + rows) == 1);
@@ -222,7 +218,7 @@ TEST_CASE("studies print the bound of which they give percentages, again only wh
 }
 TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once",
           "[program][thorough][cuda]") {
-    (void)gpulab::testing::devices_or_skip(Backend::cuda);
+    (void)devices_or_skip(Backend::cuda);
     CHECK(stated_bounds("--study blocks --device cuda:0") == 1);
 }
 

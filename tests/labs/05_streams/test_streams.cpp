@@ -9,9 +9,8 @@
 #include "perturbed.hpp"
 #include "runs.hpp"
 
+using namespace gpulab::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
 using streams::Output;
 using streams::Problem;
 using Variant = gpulab::Variant<streams::Run>;
@@ -24,7 +23,7 @@ std::string timeline_fault(const Variant& v) {
     const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     gpulab::Stopwatch once;
-    gpulab::testing::in_turn([&] { v.run(p, out, once); });
+    in_turn([&] { v.run(p, out, once); });
     const auto& events = out.timeline.events();
     const std::size_t expected = v.name == "cuda_mapped" ? 1 : v.name == "cuda_polling" ? 2 : 21;
     if (events.size() != expected) return fmt::format("{} commands, not {}", events.size(), expected);
@@ -73,8 +72,7 @@ void check_variant(const Variant& v, Faults& faults) {
     const Problem p = testing::small_grids();
     faults.check("contract", [&] { return testing::contract_violation(v.run, v.backend, p, tiles); });
     faults.check("sizes next to its tiles", [&] {
-        return testing::first_fault(v.run,
-                                    testing::cases_next_to(tiles, gpulab::testing::largest_near_tile(v.backend), p));
+        return testing::first_fault(v.run, testing::cases_next_to(tiles, largest_near_tile(v.backend), p));
     });
     if (v.backend != Backend::cpu) {
         faults.check("its timeline", [&] { return timeline_fault(v); });
@@ -96,7 +94,7 @@ const VariantCases oclgrind_variants(
         faults.check("small images",
                      [&] { return streams::testing::first_fault(v.run, streams::testing::small_cases()); });
     },
-    gpulab::testing::only_on<Backend::opencl>);
+    only_on<Backend::opencl>);
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
@@ -114,7 +112,7 @@ const VariantCases sanitizer_variants(
                 return streams::testing::first_fault_at_once(v.run, streams::testing::problems_with_marks());
             });
     },
-    gpulab::testing::only_on<Backend::cuda>);
+    only_on<Backend::cuda>);
 #endif
 
 } // namespace
