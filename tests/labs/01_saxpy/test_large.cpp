@@ -18,7 +18,7 @@ namespace {
 /// 3 a + b with n elements: a repeats 0 ... 8190, b repeats 0 ... 126.
 Problem large_problem(std::size_t n) {
     Problem p{3, Output(n), Output(n)};
-    in_parts(n, [&](std::size_t begin, std::size_t end) {
+    gpulab::for_ranges(n, 1 << 20, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
             p.a[i] = static_cast<float>(i % 8191);
             p.b[i] = static_cast<float>(i % 127);
@@ -34,7 +34,6 @@ std::string large_fault(const std::function<saxpy::Run>& run, std::size_t n) {
     auto& [p, c] = last.get<ProblemAndSpace>(std::to_string(n), [n] {
         return ProblemAndSpace{large_problem(n), Output(n)};
     });
-    poison_in_parts(c);
     Stopwatch once;
     if (std::string stray = stray_write(run, p, c, once); !stray.empty()) return stray;
     const std::size_t wrong = wrong_among(

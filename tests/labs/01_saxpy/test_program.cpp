@@ -47,7 +47,6 @@ const Program program("saxpy", SAXPY_PROGRAM);
 
 /// The rungs that fail their own test, which this file does not report again.
 KnownWrong wrong_rungs(std::size_t n) {
-    using known_wrong;
     return any_of({known_wrong(saxpy::variants(),
                                [n](const auto& v) {
                                    return saxpy::testing::first_fault(v.run, {100, n});
@@ -89,14 +88,14 @@ std::string figures_fault(const Json& run) {
 }
 
 const ProgramCases contract([] {
-    using backends_of;
-    return LabProgram{.program = program,
-                      .readme = SAXPY_README,
-                      .variants = names_of(saxpy::variants(), saxpy::distance_variants()),
-                      .studies = saxpy::study_list(),
-                      .options = "--n --op",
-                      .smallest = "--n 1000",
-                      .refusals = R"(
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = SAXPY_README,
+        .variants = names_of(saxpy::variants(), saxpy::distance_variants()),
+        .studies = saxpy::study_list(),
+        .options = "--n --op",
+        .smallest = "--n 1000",
+        .refusals = R"(
             --n -5 | --n 0 | --n x | --n 1e15 | --n 2^70 | --n ''
             --backend vulkan | --device cuda:77 | --repeat 0 | --frobnicate | --op multiply
             --variant cpu_distances | --variant cpu_blocks,cpu_distances | --variant 'a\nb'
@@ -105,34 +104,33 @@ const ProgramCases contract([] {
             --study table-2-1 --n 1000 | --study growth --n 15 | --study thread-each --n 100
             --study threads --backend opencl | --study thread-each --backend opencl
             --study divergence --n 2^22 | --study memories --n 2^22 | --study alignment --n 6148914691236517205)",
-                      .operations = {{"--n 10007 --repeat 2",
-                                      {{"n", 10007}},
-                                      backends_of(saxpy::variants()),
-                                      "cpu_sequential",
-                                      wrong_rungs(10007),
-                                      does(12 * 10007, 2 * 10007)},
-                                     {"--op distances --n 10007 --repeat 2",
-                                      {{"n", 10007}, {"op", "distances"}},
-                                      backends_of(saxpy::distance_variants()),
-                                      "cpu_distances",
-                                      wrong_rungs(10007),
-                                      does(16 * 10007, 9 * 10007)}},
-                      // On the device a, b and c; on the host the reference besides. Points have 12 or 16 bytes there.
-                      .memory = {{"--n 1e8", 12e8, 16e8},
-                                 {"--op distances --n 5e7", 10e8, 24e8},
-                                 {"--study coalescing --n 5e7", 10e8, 24e8}},
-                      .study = [](const std::string& name) -> std::optional<StudyCase> {
-                          if (name == "table-2-2") return std::nullopt;
-                          StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
-                          for (const auto& one : saxpy::study_list())
-                              if (one.name == name && one.takes.empty()) study.arguments = "";
-                          if (name != "threads" && name != "thread-each")
-                              study.needs = {Backend::opencl, Backend::cuda};
-                          return study;
-                      },
-                      .per_element = "ns_per_element",
-                      .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
-                      .growth = {{"--n 5000", 5, wrong_rungs(5000)}}}; // 16 ... 4096
+        .operations = {{"--n 10007 --repeat 2",
+                        {{"n", 10007}},
+                        backends_of(saxpy::variants()),
+                        "cpu_sequential",
+                        wrong_rungs(10007),
+                        does(12 * 10007, 2 * 10007)},
+                       {"--op distances --n 10007 --repeat 2",
+                        {{"n", 10007}, {"op", "distances"}},
+                        backends_of(saxpy::distance_variants()),
+                        "cpu_distances",
+                        wrong_rungs(10007),
+                        does(16 * 10007, 9 * 10007)}},
+        // On the device a, b and c; on the host the reference besides. Points have 12 or 16 bytes there.
+        .memory = {{"--n 1e8", 12e8, 16e8},
+                   {"--op distances --n 5e7", 10e8, 24e8},
+                   {"--study coalescing --n 5e7", 10e8, 24e8}},
+        .study = [](const std::string& name) -> std::optional<StudyCase> {
+            if (name == "table-2-2") return std::nullopt;
+            StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
+            for (const auto& one : saxpy::study_list())
+                if (one.name == name && one.takes.empty()) study.arguments = "";
+            if (name != "threads" && name != "thread-each") study.needs = {Backend::opencl, Backend::cuda};
+            return study;
+        },
+        .per_element = "ns_per_element",
+        .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
+        .growth = {{"--n 5000", 5, wrong_rungs(5000)}}}; // 16 ... 4096
 });
 } // namespace
 

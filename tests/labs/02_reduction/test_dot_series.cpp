@@ -4,6 +4,7 @@
 
 #include "checks.hpp"
 #include "groups.hpp"
+#include "transfers.hpp"
 
 using namespace gpulab::testing;
 using gpulab::Backend;
@@ -168,6 +169,23 @@ template <class T> void check_sanitized_series(const Sequence<T>& v, Faults& fau
     faults.check("few terms", [&] { return first_series_fault<T>(v.run, v.backend, terms, both); });
 }
 
+/// The dot products that the study transfers times with their copies.
+template <class T> std::vector<Dot<T>> with_copies() {
+    constexpr bool in_double = std::is_same_v<T, double>;
+    return {{"opencl_copies_and_dot", "", Backend::opencl, GPULAB_IF_OPENCL(reduction::opencl_copies_and_dot<T>),
+             gpulab::Needs{.fp64 = in_double}},
+            {"cuda_copies_and_dot", "", Backend::cuda, GPULAB_IF_CUDA(reduction::cuda_copies_and_dot<T>)}};
+}
+
+/// At sizes next to those of a group and a grid.
+template <class T> void check_copies(const Dot<T>& v, Faults& faults) {
+    faults.check("every size", [&] { return first_dot_fault(v.run, v.backend, {1, 255, 256, 257, 100'003}); });
+    faults.check("its reset", [&] {
+        const auto p = reduction::make_dot_problem<T>(1000, seed);
+        return reset_fault([&](Scalar<T>& out, gpulab::Stopwatch& watch) { v.run(p, out, watch); }, Scalar<T>(1));
+    });
+}
+
 template <class T> bool add_cases(const std::string& floats) {
     const auto dots = reduction::dot_variants<T>();
     VariantCases(dots, "multiplies and adds " + floats + "s", "", check_dot<T>);
@@ -177,6 +195,9 @@ template <class T> bool add_cases(const std::string& floats) {
                  only_on<Backend::opencl>);
     VariantCases(dots, "multiplies and adds " + floats + "s under compute-sanitizer", "[.sanitizer]",
                  check_sanitized_dot<T>, own_cuda);
+    VariantCases(with_copies<T>(), "multiplies and adds " + floats + "s", "", check_copies<T>);
+    VariantCases(with_copies<T>(), "multiplies and adds " + floats + "s under compute-sanitizer", "[.sanitizer]",
+                 check_copies<T>, own_cuda);
     const auto series = reduction::series_variants<T>();
     VariantCases(series, "adds up a series of " + floats + "s", "", check_series<T>);
     VariantCases(series, "joins the " + floats + " terms of any number of groups", "", check_series_groups<T>,

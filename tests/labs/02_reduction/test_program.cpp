@@ -42,7 +42,6 @@ std::set<std::string> all_variants() {
 
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
 template <class T> KnownWrong wrong_rungs(std::size_t n) {
-    using known_wrong;
     const auto sizes = [n](const auto& v) {
         return reduction::testing::Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
     };
@@ -70,13 +69,14 @@ template <class T> KnownWrong wrong_rungs(std::size_t n) {
 }
 
 const ProgramCases contract([] {
-    return LabProgram{.program = program,
-                      .readme = REDUCTION_README,
-                      .variants = all_variants(),
-                      .studies = reduction::study_list(),
-                      .options = "--n --op --type --x --bins",
-                      .smallest = "--n 1000",
-                      .refusals = R"(
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = REDUCTION_README,
+        .variants = all_variants(),
+        .studies = reduction::study_list(),
+        .options = "--n --op --type --x --bins",
+        .smallest = "--n 1000",
+        .refusals = R"(
             --op product | --type half | --type int | --op dot --type int
             --n -1 | --n 1.5 | --n 2^70 | --n ''
             --op log --x -1 | --op log --x 2 | --op sum --x 0.5 | --op pi --x 0.5 | --study transfers --x 0.5
@@ -88,25 +88,25 @@ const ProgramCases contract([] {
             --study table-1-1 --backend opencl | --study table-1-1 --variant cpu_series
             --study lost-update --n 0 | --study lost-update --n 2^25
             --study lost-update --type double | --study lost-update --variant cpu_sequential)",
-                      // Of the sum, whose rungs may need what OpenCL 3.0 leaves to the device, see below.
-                      .operations = {{"--op dot --n 100003 --repeat 2",
-                                      {{"n", 100003}},
-                                      backends_of(reduction::dot_variants<float>()),
-                                      "cpu_dot",
-                                      wrong_rungs<float>(100003)}},
-                      .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
-                                 {"--op dot --n 1e8 --type double", 16e8, 16e8},
-                                 {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
-                                 {"--op histogram --n 3e8", 4 * 3e8, 4 * 3e8},
-                                 {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
-                      .study = [](const std::string& name) -> std::optional<StudyCase> {
-                          if (name == "table-1-1" || name == "lost-update") return std::nullopt;
-                          return StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
-                      },
-                      .per_element = "ns_per_element",
-                      .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
-                      .growth = {{"--n 5000", 5, wrong_rungs<float>(4096)}, // from 16 on
-                                 {"--n 64 --type double", 2, wrong_rungs<double>(64)}}};
+        // Of the sum, whose rungs may need what OpenCL 3.0 leaves to the device, see below.
+        .operations = {{"--op dot --n 100003 --repeat 2",
+                        {{"n", 100003}},
+                        backends_of(reduction::dot_variants<float>()),
+                        "cpu_dot",
+                        wrong_rungs<float>(100003)}},
+        .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
+                   {"--op dot --n 1e8 --type double", 16e8, 16e8},
+                   {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
+                   {"--op histogram --n 3e8", 4 * 3e8, 4 * 3e8},
+                   {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
+        .study = [](const std::string& name) -> std::optional<StudyCase> {
+            if (name == "table-1-1" || name == "lost-update") return std::nullopt;
+            return StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
+        },
+        .per_element = "ns_per_element",
+        .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
+        .growth = {{"--n 5000", 5, wrong_rungs<float>(4096)}, // from 16 on
+                   {"--n 64 --type double", 2, wrong_rungs<double>(64)}}};
 });
 } // namespace
 
@@ -125,21 +125,20 @@ TEST_CASE("every sum that can run passes, and the others are skipped with reason
 }
 
 TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
-    CHECK(all_variants().size() ==
-          reduction::sum_variants<float>().size() + reduction::optional_sum_variants<float>().size() +
-              reduction::dot_variants<float>().size() + reduction::series_variants<float>().size() +
-              reduction::scan_variants<float>().size() + reduction::histogram_variants<float>().size());
-    const auto same = [](const auto& a, const auto& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                          [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
+    std::size_t rows = 0;
+    const auto same = [&](const auto& a, const auto& b) {
+        rows += a.size();
+        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                         [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; }));
     };
-    CHECK(same(reduction::sum_variants<float>(), reduction::sum_variants<double>()));
-    CHECK(same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>()));
-    CHECK(same(reduction::dot_variants<float>(), reduction::dot_variants<double>()));
-    CHECK(same(reduction::series_variants<float>(), reduction::series_variants<double>()));
-    CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<double>()));
-    CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<int>()));
-    CHECK(same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>()));
+    same(reduction::sum_variants<float>(), reduction::sum_variants<double>());
+    same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>());
+    same(reduction::dot_variants<float>(), reduction::dot_variants<double>());
+    same(reduction::series_variants<float>(), reduction::series_variants<double>());
+    same(reduction::scan_variants<float>(), reduction::scan_variants<double>());
+    same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>());
+    CHECK(all_variants().size() == rows);
+    same(reduction::scan_variants<float>(), reduction::scan_variants<int>());
 }
 
 TEST_CASE("every operation runs from the command line, also for n = 0", "[program]") {
@@ -210,47 +209,6 @@ TEST_CASE("the study transfers times copies and kernel, and neither allocation n
     CHECK(rows.size() == 6);
     CHECK(outcome.out.find(reduction::text_of(rows)) != std::string::npos);
 }
-
-namespace {
-/// Whether a dot product that is timed with its copies is right at sizes next to those of a group and a grid.
-[[maybe_unused]] std::string copies_fault(Backend backend, reduction::DotRun<float>* floats,
-                                          reduction::DotRun<double>* doubles) {
-    for (const auto& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        const reduction::testing::Sizes sizes = {1, 255, 256, 257, 100'003};
-        if (const std::string fault = reduction::testing::first_dot_fault(floats, backend, sizes); !fault.empty())
-            return fault;
-        if (!device.fp64) continue;
-        if (const std::string fault = reduction::testing::first_dot_fault(doubles, backend, sizes); !fault.empty())
-            return fault;
-        const auto p = reduction::make_dot_problem<float>(1000, seed);
-        reduction::Scalar<float> dot(1);
-        const auto run = [&](reduction::Scalar<float>& out, gpulab::Stopwatch& watch) { floats(p, out, watch); };
-        if (const std::string fault = reset_fault(run, dot); !fault.empty()) return fault;
-    }
-    return "";
-}
-} // namespace
-
-#if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("the dot product that the study transfers times is right on OpenCL devices", "[opencl]") {
-    const std::string fault = copies_fault(Backend::opencl, reduction::opencl_copies_and_dot<float>,
-                                           reduction::opencl_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-#endif
-#if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the dot product that the study transfers times is right on CUDA devices", "[cuda]") {
-    const std::string fault = // outside of CHECK, because it skips where there is no device
-        copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-TEST_CASE("the dot product that the study transfers times, under compute-sanitizer", "[.sanitizer]") {
-    const std::string fault = // outside of CHECK, because it skips where there is no device
-        copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-#endif
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {

@@ -63,58 +63,37 @@ template <class T, std::size_t rounds> void check_small(const gpulab::Variant<ma
     faults.check("small shapes", [&] { return matmul::testing::fault_under_tools(rung_of<T>(v), rounds); });
 }
 
-#if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 2>,
                             only_on<Backend::opencl>);
 const VariantCases oclgrind_doubles(matmul::variants<double>(), "in double under oclgrind", "[.oclgrind]",
                                     check_small<double, 2>, only_on<Backend::opencl>);
-#endif
 
-/// Adds a test case for each variant that takes any shape and each matrix: with more elements than 32 bits count.
-class LargeCases {
-public:
-    explicit LargeCases(std::source_location where = std::source_location::current()) {
-        using matmul::testing::Large;
-        for (const auto& [matrix, name] :
-             {std::pair{Large::a, "A"}, std::pair{Large::b, "B"}, std::pair{Large::c, "C"}})
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend == Backend::cpu || variant.name == "cuda_one_block") continue;
-                gpulab::testing::detail::add_test_case(
-                    fmt::format("{} computes with elements of {} beyond a 32-bit index", variant.name, name),
-                    fmt::format("[{}][large]", gpulab::name_of(variant.backend)),
-                    [variant, matrix, name] { check(variant, matrix, name); }, where);
-            }
-    }
+/// Each matrix in turn with more elements than 32 bits count, and rows that are not, and that are, a multiple of 32
+/// bytes long. Two problems are kept, because a variant may take both kinds of rows. Where A or B is large, C is small;
+/// where C is large, A and B are small: there are never more than two large arrays.
+std::string large_fault(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix,
+                        std::size_t elements) {
+    static const std::set<std::string_view> with_vectors = {
+        "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
+        "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
+    static LastMade last[2];
+    return first_in(std::vector{false, true}, [&](bool in_eights) -> std::string {
+        if (in_eights && !with_vectors.contains(v.name)) return ""; // one kernel for all shapes
+        const auto& p = last[in_eights ? 1 : 0].get<Problem<float>>(
+            fmt::format("{} of {} elements", static_cast<int>(matrix), elements),
+            [&] { return matmul::testing::large_problem(matrix, elements, in_eights); });
+        matmul::Output<float> c(p.size());
+        const std::string fault = matmul::testing::large_fault(v.run, p, matrix, c);
+        return fault.empty() ? "" : fmt::format("{} x {} x {}: {}", p.m, p.k, p.n, fault);
+    });
+}
 
-private:
-    static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix,
-                      const std::string& name) {
-        for (const auto& [device, elements] : large_devices_or_skip(v.backend, 2, 2)) {
-            gpulab::use(device);
-            static const std::set<std::string_view> with_vectors = {
-                "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
-                "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
-            for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
-                if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
-                const auto& p =
-                    last(in_eights).get<Problem<float>>(fmt::format("{} of {} elements", name, elements), [&] {
-                        return matmul::testing::large_problem(matrix, elements, in_eights);
-                    });
-                matmul::Output<float> c(p.size());
-                INFO(v.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
-                CHECK(matmul::testing::large_fault(v.run, p, matrix, c) == "");
-            }
-        }
-    }
-
-    /// Two are kept, because a variant may take both kinds of rows. Where A or B is large, C is small; where C is
-    /// large, A and B are small: there are never more than two large arrays.
-    static LastMade& last(bool in_eights) {
-        static LastMade kept[2];
-        return kept[in_eights ? 1 : 0];
-    }
-};
-const LargeCases large;
+template <matmul::testing::Large matrix> LargeCases large_cases(const std::string& name) {
+    return {matmul::variants<float>(), fmt::format("computes with elements of {} beyond a 32-bit index", name), 2, 2,
+            [](const auto& v, std::size_t elements) { return large_fault(v, matrix, elements); }};
+}
+const LargeCases large[] = {large_cases<matmul::testing::Large::a>("A"), large_cases<matmul::testing::Large::b>("B"),
+                            large_cases<matmul::testing::Large::c>("C")};
 
 } // namespace
 
@@ -212,10 +191,6 @@ template <class T> Rung<T> static_tile_of(unsigned side) {
 }
 
 const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1, 256, 32}, {256, 1, 32}};
-
-} // namespace
-
-namespace {
 
 /// A small shape, and a choice that suits it.
 struct Chosen {

@@ -58,7 +58,7 @@ template <class T> Operation operation(const std::string& type) {
 }
 
 const ProgramCases contract([] {
-    return LabProgram{
+    return gpulab::testing::LabProgram{
         .program = program,
         .readme = MATMUL_README,
         .variants = names_of(matmul::variants<float>()),

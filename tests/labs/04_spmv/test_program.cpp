@@ -57,7 +57,7 @@ std::optional<StudyCase> study_of(const std::string& name) {
 
 const ProgramCases contract([] {
     const std::string head = "%%MatrixMarket matrix coordinate real general\n";
-    return LabProgram{
+    return gpulab::testing::LabProgram{
         .program = program,
         .readme = SPMV_README,
         .variants = names_of(spmv::variants<float>()),

@@ -51,13 +51,14 @@ std::string png(const gpulab::Image& image) {
 }
 
 const ProgramCases contract([] {
-    return LabProgram{.program = program,
-                      .readme = STREAMS_README,
-                      .variants = names_of(streams::variants()),
-                      .studies = streams::study_list(),
-                      .options = "--input --output --width --height --channels --work --streams --trace --lanes",
-                      .smallest = "--width 16 --height 16",
-                      .refusals = R"(
+    return gpulab::testing::LabProgram{
+        .program = program,
+        .readme = STREAMS_README,
+        .variants = names_of(streams::variants()),
+        .studies = streams::study_list(),
+        .options = "--input --output --width --height --channels --work --streams --trace --lanes",
+        .smallest = "--width 16 --height 16",
+        .refusals = R"(
             --streams 0 | --streams 65 | --streams x | --height 0 | --width -1 | --channels 5 | --work -1
             --width 16Mi --height 16Mi
             --input /nonexistent.png | --input broken | --input /dev/zero | --input ''
@@ -68,18 +69,18 @@ const ProgramCases contract([] {
             --input a.png --width 5 : --width: --input brings an image that has its own size
             --input a.png --height=7 : --height: --input brings an image that has its own size
             --input a.png --channels 3 : --channels: --input brings an image that has its own size)",
-                      .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
-                      .operations = {}, // see below: one run with all its files
-                      .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
-                      .times_by_clock = true,
-                      .study = study_of,
-                      .per_element = "ns_per_byte",
-                      .elements =
-                          [](const Json& problem, const Json&) {
-                              return problem["width"].get<double>() * problem["height"].get<double>() *
-                                     problem["channels"].get<double>();
-                          },
-                      .growth = {{"--width 70 --channels 3", 3, wrong_rungs()}}};
+        .files = {{"broken", "this is not a picture"}, {"a.png", png(streams::random_image(5, 4, 3, 1))}},
+        .operations = {}, // see below: one run with all its files
+        .memory = {{"--width 8000 --height 6000 --channels 3", 3 * 1.44e8 + 0x1p27, 9 * 1.44e8 + 0x1p27}},
+        .times_by_clock = true,
+        .study = study_of,
+        .per_element = "ns_per_byte",
+        .elements =
+            [](const Json& problem, const Json&) {
+                return problem["width"].get<double>() * problem["height"].get<double>() *
+                       problem["channels"].get<double>();
+            },
+        .growth = {{"--width 70 --channels 3", 3, wrong_rungs()}}};
 });
 } // namespace
 

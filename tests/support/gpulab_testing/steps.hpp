@@ -19,10 +19,11 @@ template <class Items, class Fault> std::string first_in(const Items& items, con
     return "";
 }
 
-/// Runs a variant once, in turn.
+/// Runs a variant once, in turn, with its output poisoned.
 /// @return what it wrote outside its buffers, or what it noticed of that itself, or ""
 template <class Run, class Problem, class Output>
 std::string stray_write(const Run& run, const Problem& problem, Output& output, Stopwatch& watch) {
+    poison(output);
     take_stray_write(); // of someone else
     try {
         in_turn([&] { run(problem, output, watch); });
