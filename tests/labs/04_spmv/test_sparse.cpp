@@ -415,7 +415,8 @@ TEST_CASE("the size of a generated matrix is known before it is made, and agrees
         CHECK(size.rows == m.rows);
         CHECK(size.columns == m.columns);
         const auto nonzeros = static_cast<double>(m.nonzeros());
-        if (size.rows > 200) CHECK((size.nonzeros >= 0.97 * nonzeros && size.nonzeros <= 1.3 * nonzeros));
+        if (std::string(by_hand.what).ends_with("2x3x4")) continue; // most of its points have fewer neighbours
+        CHECK((size.nonzeros >= 0.97 * nonzeros && size.nonzeros <= 1.3 * nonzeros));
     }
     CHECK(gpulab::generated_size("springs:32767x32767").rows == 2147352578); // the largest flat net
     for (const char* const what : {"springs:32768x32768", "springs:32767x32767x2", "laplace2d:0"})
