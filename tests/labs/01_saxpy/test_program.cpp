@@ -3,7 +3,6 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -15,7 +14,6 @@
 #if !defined(_WIN32)
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #endif
 
@@ -134,6 +132,35 @@ const ProgramCases contract([] {
 });
 } // namespace
 
+namespace {
+/// How many results of a back end have this status, and in their reason these words.
+std::size_t count_of(const Json& results, const char* backend, const char* status, const std::string& words = "") {
+    return static_cast<std::size_t>(std::ranges::count_if(results["variants"], [&](const Json& v) {
+        return v["backend"] == backend && v["status"] == status &&
+               (words.empty() || v["reason"].get<std::string>().find(words) != std::string::npos);
+    }));
+}
+
+/// Skips the running test case where OpenCL is another's than PoCL.
+void needs_pocl() {
+    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
+}
+
+/// The program, small and once, under limits that the shell sets first: "ulimit -s 256".
+[[maybe_unused]] Outcome limited(const std::string& limits, const std::string& arguments) {
+    return Program("saxpy", "/bin/sh")("-c '" + limits +
+                                       "; exec \"$0\" \"$@\"' " SAXPY_PROGRAM " --n 1000 --repeat 1 " + arguments);
+}
+
+/// What ran on the CPU passed, and what was to run in OpenCL has this reason why not.
+[[maybe_unused]] void only_opencl_lacks(const Json& results, const std::string& reason) {
+    for (const auto& v : results["variants"]) {
+        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+        if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
+    }
+}
+} // namespace
+
 #if defined(ODD_OPENCL) && !defined(__SANITIZE_ADDRESS__)
 namespace {
 /// A run on the CPU and in OpenCL, where a call of OpenCL is odd: see odd_opencl.cpp.
@@ -146,13 +173,6 @@ Outcome odd_run(const std::string& what, Json& results, const std::string& more 
     return outcome;
 }
 
-/// How many results of a back end have this status, and in their reason these words.
-std::size_t count_of(const Json& results, const char* backend, const char* status, const std::string& words = "") {
-    return static_cast<std::size_t>(std::ranges::count_if(results["variants"], [&](const Json& v) {
-        return v["backend"] == backend && v["status"] == status &&
-               (words.empty() || v["reason"].get<std::string>().find(words) != std::string::npos);
-    }));
-}
 } // namespace
 
 TEST_CASE("a platform that ends the program costs what runs on it, and nothing else", "[program]") {
@@ -255,9 +275,7 @@ TEST_CASE("where no thread can be started, what needs threads is skipped, and al
     const ScratchFile json;
     const Environment threads("GPULAB_CPU_THREADS", "4096");
     // 4096 stacks of 8 MiB take more address space than the limit leaves.
-    const std::string command = std::string("ulimit -s 8192; ulimit -v 4000000; ") + SAXPY_PROGRAM +
-                                " --n 1000 --repeat 1 --backend cpu --json " + json.path() + " > /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
+    CHECK(limited("ulimit -s 8192; ulimit -v 4000000", "--backend cpu --json " + json.path()).exit_code == 0);
     const Json variants = json.json()["variants"];
     REQUIRE(variants.size() == 3);
     CHECK(variants[0]["status"] == "passed");
@@ -267,8 +285,7 @@ TEST_CASE("where no thread can be started, what needs threads is skipped, and al
 #endif
 
 TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]") {
-    const auto& devices = devices_or_skip(Backend::opencl);
-    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    needs_pocl();
     const std::string why = "slow on a CPU: a core runs one item after the other";
     const auto variants = [&](const std::string& names) {
         return program("--repeat 1 --warmup 1 --device opencl:0 --variant " + names).out;
@@ -279,7 +296,7 @@ TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]
 
 #if !defined(_WIN32)
 TEST_CASE("programs that run at the same time have caches of PoCL of their own", "[program]") {
-    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    needs_pocl();
     const ScratchFolder folder;
     const Environment set("POCL_CACHE_DIR", folder.path(""));
     const auto run = [&] { program.done("--n 1000 --repeat 1 --variant opencl_one_item"); };
@@ -296,41 +313,30 @@ TEST_CASE("programs that run at the same time have caches of PoCL of their own",
 }
 
 TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
-    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    needs_pocl();
     const ScratchFile json;
-    const std::string command =
-        std::string("ulimit -s 256; ") + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
-    for (const auto& v : json.json()["variants"]) {
-        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
-        if (v["backend"] == "opencl") CHECK(v["reason"] == "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
-    }
+    CHECK(limited("ulimit -s 256", "--json " + json.path()).exit_code == 0);
+    only_opencl_lacks(json.json(), "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
 }
 
 TEST_CASE("a cache that PoCL cannot write costs what runs on it, and nothing else", "[program][thorough]") {
-    const auto& devices = devices_or_skip(Backend::opencl);
-    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    needs_pocl();
     const ScratchFile file, json;
     const ScratchFolder folder;
     file.write("no folder");
     // A limit for the size of files stands for a full disk.
-    for (const auto& [before, cache, why] : {std::array<std::string, 3>{"", file.path(), "Not a directory"},
-                                             {"ulimit -f 200; ", folder.path(), "File too large"}}) {
+    for (const auto& [limit, cache, why] : {std::array<std::string, 3>{":", file.path(), "Not a directory"},
+                                            {"ulimit -f 200", folder.path(), "File too large"}}) {
         const Environment set("POCL_CACHE_DIR", cache.c_str());
-        const ScratchFile err;
         const std::string reason = "PoCL cannot write compiled kernels to its cache, " + cache + ": " + why +
                                    " (POCL_CACHE_DIR names another folder)";
-        const std::string command =
-            before + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null 2> " + err.path();
-        CHECK(std::system(command.c_str()) == 0);
-        CHECK(err.text() == "");
-        for (const auto& v : json.json()["variants"]) {
-            if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
-            if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
-        }
-        const int status = std::system((command + " --backend opencl").c_str());
-        CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 2));
-        CHECK(err.text() == "saxpy: back end opencl: " + reason + "\n");
+        const Outcome all = limited(limit, "--json " + json.path());
+        CHECK(all.exit_code == 0);
+        CHECK(all.err == "");
+        only_opencl_lacks(json.json(), reason);
+        const Outcome alone = limited(limit, "--json " + json.path() + " --backend opencl");
+        CHECK(alone.exit_code == 2);
+        CHECK(alone.err == "saxpy: back end opencl: " + reason + "\n");
     }
 }
 #endif
