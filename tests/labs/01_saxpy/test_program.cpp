@@ -33,6 +33,7 @@
 #include "studies.hpp"
 
 using namespace gpulab::testing;
+using namespace saxpy::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -47,10 +48,10 @@ const Program program("saxpy", SAXPY_PROGRAM);
 KnownWrong wrong_rungs(std::size_t n) {
     return any_of({known_wrong(saxpy::variants(),
                                [n](const auto& v) {
-                                   return saxpy::testing::first_fault(v.run, {100, n});
+                                   return first_fault(v.run, {100, n});
                                }),
                    known_wrong(saxpy::distance_variants(), [n](const auto& v) {
-                       return saxpy::testing::first_distance_fault(v.run, {100, n});
+                       return first_distance_fault(v.run, {100, n});
                    })});
 }
 

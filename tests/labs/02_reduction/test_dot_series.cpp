@@ -7,16 +7,11 @@
 #include "transfers.hpp"
 
 using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
 using reduction::Scalar;
 using reduction::Series;
 using reduction::SeriesProblem;
-using reduction::testing::first_dot_fault;
-using reduction::testing::first_series_fault;
-using reduction::testing::Groups;
-using reduction::testing::Sizes;
-using reduction::testing::value_of;
-using reduction::testing::whole_numbers;
 
 namespace {
 
@@ -78,13 +73,12 @@ template <class T> void check_dot(const Dot<T>& v, Faults& faults) {
         return first_dot_fault(v.run, v.backend, sizes_next_to(tiles, largest_near_tile(v.backend)), whole_numbers);
     });
     faults.check("NaN and infinities", [&] {
-        return first_in(reduction::testing::special_sizes(tiles, 100'000),
-                        [&](std::size_t n) { return reduction::testing::special_dot_fault(v.run, n, tiles); });
+        return first_in(special_sizes(tiles, 100'000),
+                        [&](std::size_t n) { return special_dot_fault(v.run, n, tiles); });
     });
-    if (!v.baseline && reduction::testing::keeps_denormals<T>(v.backend)) // a library may take them for 0
+    if (!v.baseline && keeps_denormals<T>(v.backend)) // a library may take them for 0
         faults.check("denormals", [&] {
-            return first_in(Sizes{1, 1000, 100'003},
-                            [&](std::size_t n) { return reduction::testing::denormal_dot_fault(v.run, n); });
+            return first_in(Sizes{1, 1000, 100'003}, [&](std::size_t n) { return denormal_dot_fault(v.run, n); });
         });
     faults.check("2^24 + 8 elements",
                  [&] { return first_dot_fault(v.run, v.backend, {(1 << 24) + 8}, whole_numbers); });
@@ -112,8 +106,7 @@ template <class T> void check_series(const Sequence<T>& v, Faults& faults) {
         gpu = gpu || (v.backend == Backend::opencl && !gpulab::opencl().description().is_cpu);
 #endif
         if (gpu) // a CPU would take minutes
-            faults.check("2^32 + 325 terms",
-                         [&] { return reduction::testing::fault_beyond_32_bits(v.run, v.backend); });
+            faults.check("2^32 + 325 terms", [&] { return fault_beyond_32_bits(v.run, v.backend); });
     }
 }
 

@@ -23,6 +23,7 @@
 #include "transfers.hpp"
 
 using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -43,11 +44,10 @@ std::set<std::string> all_variants() {
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
 template <class T> KnownWrong wrong_rungs(std::size_t n) {
     const auto sizes = [n](const auto& v) {
-        return reduction::testing::Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
+        return Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
     };
-    std::vector<KnownWrong> tables = {known_wrong(reduction::scan_variants<T>(), [=](const auto& v) {
-        return reduction::testing::first_scan_fault<T>(v.run, v.backend, sizes(v));
-    })};
+    std::vector<KnownWrong> tables = {known_wrong(
+        reduction::scan_variants<T>(), [=](const auto& v) { return first_scan_fault<T>(v.run, v.backend, sizes(v)); })};
     if constexpr (std::is_floating_point_v<T>) {
         tables.push_back(known_wrong(reduction::histogram_variants<T>(), [=](const auto& v) -> std::string {
             const auto p = reduction::make_histogram_problem<T>(n, 256, seed);
@@ -55,15 +55,12 @@ template <class T> KnownWrong wrong_rungs(std::size_t n) {
             return fault_of(v.run, p, counts,
                             [&] { return gpulab::compare(reduction::expected_histogram(p), counts, 0); });
         }));
-        tables.push_back(known_wrong(reduction::sum_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_fault<T>(v.run, v.backend, sizes(v));
-        }));
-        tables.push_back(known_wrong(reduction::dot_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_dot_fault<T>(v.run, v.backend, sizes(v));
-        }));
-        tables.push_back(known_wrong(reduction::series_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_series_fault<T>(v.run, v.backend, sizes(v));
-        }));
+        tables.push_back(known_wrong(reduction::sum_variants<T>(),
+                                     [=](const auto& v) { return first_fault<T>(v.run, v.backend, sizes(v)); }));
+        tables.push_back(known_wrong(reduction::dot_variants<T>(),
+                                     [=](const auto& v) { return first_dot_fault<T>(v.run, v.backend, sizes(v)); }));
+        tables.push_back(known_wrong(reduction::series_variants<T>(),
+                                     [=](const auto& v) { return first_series_fault<T>(v.run, v.backend, sizes(v)); }));
     }
     return any_of(tables);
 }

@@ -8,13 +8,10 @@
 #include "rungs.hpp"
 
 using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
 using reduction::Prefixes;
 using reduction::Scan;
-using reduction::testing::first_scan_fault;
-using reduction::testing::Sizes;
-using reduction::testing::sizes_for;
-using reduction::testing::whole_numbers;
 
 namespace {
 
@@ -65,19 +62,18 @@ template <class T> void check_scan(const Variant<T>& v, Faults& faults) {
     });
     if constexpr (std::is_floating_point_v<T>) {
         faults.check("NaN and infinities at every place", [&] {
-            return first_in(sizes_for(v.name, reduction::testing::special_sizes(tiles, 100'000)), [&](std::size_t n) {
+            return first_in(sizes_for(v.name, special_sizes(tiles, 100'000)), [&](std::size_t n) {
                 const bool every_place = std::is_same_v<T, float> && n > 2000 && n < 3000; // two small tiles
                 const std::size_t most = every_place ? n : n < 2000 ? 64 : 200;
-                return reduction::testing::special_scan_fault(v.run, n, tiles, most);
+                return special_scan_fault(v.run, n, tiles, most);
             });
         });
         if (sizes_for(v.name, {100'003}).size() == 1)
-            faults.check("NaN and infinities among 100003",
-                         [&] { return reduction::testing::special_scan_fault(v.run, 100'003); });
-        if (reduction::testing::keeps_denormals<T>(v.backend))
+            faults.check("NaN and infinities among 100003", [&] { return special_scan_fault(v.run, 100'003); });
+        if (keeps_denormals<T>(v.backend))
             faults.check("denormals", [&] {
                 return first_in(sizes_for(v.name, {1, 1000, 100'003}),
-                                [&](std::size_t n) { return reduction::testing::denormal_scan_fault(v.run, n); });
+                                [&](std::size_t n) { return denormal_scan_fault(v.run, n); });
             });
     }
     if (sizes_for(v.name, {1 << 24}).empty()) {

@@ -12,17 +12,11 @@
 #include "studies.hpp"
 
 using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
 using gpulab::Device;
 using reduction::Scalar;
 using reduction::SumProblem;
-using reduction::testing::denormal_fault;
-using reduction::testing::first_fault;
-using reduction::testing::Groups;
-using reduction::testing::Sizes;
-using reduction::testing::sizes_for;
-using reduction::testing::value_of;
-using reduction::testing::whole_numbers;
 
 namespace {
 
@@ -72,14 +66,14 @@ template <class T> void check_sum(const Variant<T>& v, Faults& faults) {
         return first_fault(v.run, v.backend, sizes, whole_numbers);
     });
     faults.check("NaN and infinities", [&] {
-        return first_in(sizes_for(v.name, reduction::testing::special_sizes(tiles, 1'000'000)),
-                        [&](std::size_t n) { return reduction::testing::special_fault(v.run, n, tiles); });
+        return first_in(sizes_for(v.name, special_sizes(tiles, 1'000'000)),
+                        [&](std::size_t n) { return special_fault(v.run, n, tiles); });
     });
-    if (reduction::testing::keeps_denormals<T>(v.backend))
+    if (keeps_denormals<T>(v.backend))
         faults.check("denormals", [&] {
             // An atomic addition of floats to global memory takes denormals for 0: the blocks' sums must be larger.
             const bool atomics = v.name == "cuda_atomics";
-            const T unit = atomics ? reduction::testing::large_denormal<T> : reduction::testing::smallest<T>;
+            const T unit = atomics ? large_denormal<T> : smallest<T>;
             const std::size_t few = atomics ? 100 : 1;
             return first_in(sizes_for(v.name, {few, 1000, 100'003}),
                             [&](std::size_t n) { return denormal_fault(v.run, n, unit); });

@@ -18,6 +18,7 @@
 #include "studies.hpp"
 
 using namespace gpulab::testing;
+using namespace matmul::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -26,9 +27,7 @@ const Program program("matmul", MATMUL_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 template <class T> KnownWrong wrong_rungs(std::size_t m, std::size_t k, std::size_t n) {
-    return known_wrong(matmul::variants<T>(), [=](const auto& v) {
-        return matmul::testing::first_fault<T>(v.run, {{m, k, n}});
-    });
+    return known_wrong(matmul::variants<T>(), [=](const auto& v) { return first_fault<T>(v.run, {{m, k, n}}); });
 }
 
 /// The same for the study of tiles, whose kernels are those of two rungs.

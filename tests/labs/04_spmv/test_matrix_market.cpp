@@ -22,6 +22,7 @@
 
 namespace fs = std::filesystem;
 using namespace gpulab::testing;
+using namespace spmv::testing;
 using gpulab::Csr;
 
 namespace {
@@ -231,7 +232,7 @@ TEST_CASE("an error deep in a large file is reported at its line, however the fi
 }
 
 TEMPLATE_TEST_CASE("a matrix written and read again is the same to the last bit", "", float, double) {
-    for (const auto& c : spmv::testing::all_cases<TestType>()) {
+    for (const auto& c : all_cases<TestType>()) {
         if (c.name.find("unsorted") != std::string::npos || c.name.find("shuffled") != std::string::npos)
             continue; // reading sorts
         INFO(c.name);
@@ -279,15 +280,15 @@ TEST_CASE("every file of the fuzzer's corpus is read, or refused with its line")
     std::size_t files = 0;
     for (const auto& entry : fs::directory_iterator(SPMV_CORPUS)) {
         INFO(entry.path());
-        CHECK(spmv::testing::broken_property(bytes_of(entry.path().string())) == "");
+        CHECK(broken_property(bytes_of(entry.path().string())) == "");
         ++files;
     }
     CHECK(files >= 8);
 }
 
 TEST_CASE("the fuzzer's check rejects an error without a line") {
-    CHECK(spmv::testing::names_line("input:2: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("input:3: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("input: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("no", "a\nb"));
+    CHECK(names_line("input:2: no", "a\nb"));
+    CHECK_FALSE(names_line("input:3: no", "a\nb"));
+    CHECK_FALSE(names_line("input: no", "a\nb"));
+    CHECK_FALSE(names_line("no", "a\nb"));
 }

@@ -20,6 +20,7 @@
 #include "studies.hpp"
 
 using namespace gpulab::testing;
+using namespace spmv::testing;
 using Json = nlohmann::json;
 
 namespace {
@@ -28,10 +29,10 @@ const Program program("spmv", SPMV_PROGRAM);
 /// Excuses the rungs that are wrong by their own test.
 template <class T> KnownWrong wrong_rungs() {
     return known_wrong(spmv::variants<T>(), [](const auto& v) {
-        auto cases = spmv::testing::small_cases<T>();
+        auto cases = small_cases<T>();
         for (const char* const like : {"random:300x200:3-9", "random:1000:10", "powerlaw:100:16", "random:1600x100:1"})
             cases.push_back({like, gpulab::generate_matrix<T>(like, 42)});
-        return spmv::testing::first_fault<T>(v.run, cases);
+        return first_fault<T>(v.run, cases);
     });
 }
 
@@ -99,7 +100,7 @@ namespace {
 /// On a CPU, whose arrays have no guard bands: behind the end of x stands a NaN.
 template <class T> void reads_no_more(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("NaN behind x", [&] {
-        spmv::Problem<T> p = spmv::testing::whole_numbers(gpulab::generate_matrix<T>("random:33x31:1-9", 42));
+        spmv::Problem<T> p = whole_numbers(gpulab::generate_matrix<T>("random:33x31:1-9", 42));
         const spmv::Reference<T> reference = spmv::make_reference(p);
         p.x.reserve(p.x.size() + 1);
         p.x.push_back(std::numeric_limits<T>::quiet_NaN());

@@ -22,9 +22,9 @@
 #include "gpulab_testing/environment.hpp"
 #include "studies.hpp"
 
+using namespace spmv::testing;
 using gpulab::Coo;
 using gpulab::Csr;
-using spmv::testing::as_csr;
 
 TEMPLATE_TEST_CASE("the lecture's 3 x 4 matrix has the arrays that the lecture prints", "", float, double) {
     const Csr<TestType> m = gpulab::lecture_example<TestType>();
@@ -128,7 +128,7 @@ TEST_CASE("matrices are the same however many threads make and convert them") {
             const gpulab::testing::Environment set("GPULAB_CPU_THREADS", threads);
             const auto m = gpulab::generate_matrix<float>(what, 3);
             const bool padded = std::string(what).starts_with("banded");
-            return std::tuple(m, gpulab::to_coo(m), gpulab::to_csr(spmv::testing::shuffled(gpulab::to_coo(m))),
+            return std::tuple(m, gpulab::to_coo(m), gpulab::to_csr(shuffled(gpulab::to_coo(m))),
                               padded ? gpulab::to_ell(m) : gpulab::Ell<float>{},
                               padded ? gpulab::to_dia(m) : gpulab::Dia<float>{}, gpulab::to_hyb(m), gpulab::to_jds(m),
                               gpulab::to_bcsr(m), gpulab::to_matrix_market(m));
@@ -162,7 +162,7 @@ TEST_CASE("the parts of a range hold every index once and in order, and small wo
 
 TEMPLATE_TEST_CASE("every format gives back the matrix it was made from, and its bytes are known before", "", float,
                    double) {
-    for (const auto& c : spmv::testing::all_cases<TestType>()) {
+    for (const auto& c : all_cases<TestType>()) {
         INFO(c.name);
         const spmv::FormatBytes bytes = spmv::format_bytes(c.matrix);
         const auto check = [&](const char* format, const auto& converted, const Csr<TestType>& expected) {
@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from, and its
         const auto coo = gpulab::to_coo(c.matrix);
         CHECK(bytes.of("coo") == static_cast<double>(coo.bytes()));
         CHECK(gpulab::to_csr(coo) == sorted);
-        if (c.name.find("unsorted") != std::string::npos) CHECK(spmv::testing::unsorted(sorted) == c.matrix);
+        if (c.name.find("unsorted") != std::string::npos) CHECK(unsorted(sorted) == c.matrix);
         else if (c.name.find("shuffled") != std::string::npos) CHECK(sorted.nonzeros() == c.matrix.nonzeros());
         else CHECK(sorted == c.matrix);
         check("hyb", gpulab::to_hyb(c.matrix), c.matrix);
@@ -245,13 +245,12 @@ TEST_CASE("a malformed matrix is refused before a kernel uses it") {
 }
 
 TEST_CASE("ELL of a matrix with one long row is refused") {
-    CHECK_THROWS_AS(gpulab::to_ell(spmv::testing::one_dense_row<float>(20011)), gpulab::Unsupported);
+    CHECK_THROWS_AS(gpulab::to_ell(one_dense_row<float>(20011)), gpulab::Unsupported);
     // 1100 x 1100 slots for 2199 non-zeros: 550.3 to one
-    const auto m = spmv::testing::one_dense_row<float>(1100);
+    const auto m = one_dense_row<float>(1100);
     CHECK_THROWS_AS(gpulab::to_ell(m, 550), gpulab::Unsupported);
     CHECK(gpulab::to_ell(m, 551).width == 1100);
-    CHECK(gpulab::to_ell(spmv::testing::one_dense_row<float>(1000), 1).width ==
-          1000); // a million slots: always allowed
+    CHECK(gpulab::to_ell(one_dense_row<float>(1000), 1).width == 1000); // a million slots: always allowed
 }
 
 TEST_CASE("DIA of a matrix with random columns is refused, and the message says what it would store") {
@@ -259,10 +258,10 @@ TEST_CASE("DIA of a matrix with random columns is refused, and the message says 
                          Catch::Matchers::Message("DIA stores 35996 diagonals of 20000 rows in full: 7.2e+08 slots for "
                                                   "2e+05 non-zeros"));
     // The column reaches 1100 diagonals, of 1100 rows, for 2199 non-zeros: 550.3 to one
-    const auto m = spmv::testing::one_dense_column<float>(1100);
+    const auto m = one_dense_column<float>(1100);
     CHECK_THROWS_AS(gpulab::to_dia(m, 550), gpulab::Unsupported);
     CHECK(gpulab::to_dia(m, 551).offset.size() == 1100);
-    CHECK(gpulab::to_dia(spmv::testing::one_dense_column<float>(1000), 1).offset.size() == 1000); // always allowed
+    CHECK(gpulab::to_dia(one_dense_column<float>(1000), 1).offset.size() == 1000); // always allowed
 }
 
 TEST_CASE("row statistics of the lecture's matrix, and of one with empty rows, by hand") {

@@ -11,8 +11,8 @@
 #include "gpulab/sparse/generate.hpp"
 
 using namespace gpulab::testing;
+using namespace spmv::testing;
 using gpulab::Backend;
-using spmv::testing::Extent;
 
 namespace {
 
@@ -25,7 +25,7 @@ template <class T> spmv::RunCoo<T>* coo_product_of(std::string_view variant) {
 
 /// A diagonal and a full row, with an x that is not finite at its end.
 template <class T> spmv::Problem<T> infinite_x(T last) {
-    spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(129), 1);
+    spmv::Problem<T> p = spmv::make_problem(one_dense_row<T>(129), 1);
     p.x.back() = last;
     return p;
 }
@@ -33,19 +33,19 @@ template <class T> spmv::Problem<T> infinite_x(T last) {
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     const std::size_t largest = std::size_t{1} << (largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
-    const Extent<T> extent{spmv::testing::all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
-    spmv::testing::check_variant(v, faults, extent);
+    const Extent<T> extent{all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
+    check_variant(v, faults, extent);
     if (spmv::RunCoo<T>* const multiply = coo_product_of<T>(v.name))
-        faults.check("entries in any order", [&] { return spmv::testing::first_coo_fault<T>(multiply, extent.cases); });
+        faults.check("entries in any order", [&] { return first_coo_fault<T>(multiply, extent.cases); });
     const auto takes_one_long_row = [&](const std::string& what) {
-        const spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(20011), 1);
+        const spmv::Problem<T> p = spmv::make_problem(one_dense_row<T>(20011), 1);
         return refusal_fault(v.run, p, spmv::Output<T>(p.matrix.rows), what);
     };
     if (v.name.ends_with("_ell"))
         faults.check("a row too long for ELL", [&] { return takes_one_long_row("20011 rows as long as the longest"); });
     if (v.name.ends_with("_dia"))
         faults.check("too many diagonals", [&] { return takes_one_long_row("20011 whole diagonals"); });
-    if (spmv::testing::multiplies_padding(v.name))
+    if (multiplies_padding(v.name))
         faults.check("an infinite x", [&] {
             const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
             return first_in(std::vector{infinity, -infinity, nan}, [&](T last) {
@@ -56,25 +56,24 @@ template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& fa
 
 /// For oclgrind, a thousand times slower than the device: ragged groups, rows longer than a slice, empty rows.
 template <class T> void check_small(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
-    faults.check("small matrices",
-                 [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>(), false); });
+    faults.check("small matrices", [&] { return first_fault<T>(v.run, tiny_cases<T>(), false); });
 }
 
 /// For compute-sanitizer: two tiles and a ragged one of every rung, rows across their edges.
 template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("small matrices", [&] {
-        auto cases = spmv::testing::tiny_cases<T>();
-        spmv::testing::Rows<T> rows;                                     // 1536 non-zeros are a tile of row blocks,
+        auto cases = tiny_cases<T>();
+        Rows<T> rows;                                                    // 1536 non-zeros are a tile of row blocks,
         for (const std::size_t length : {700, 0, 3, 1200, 2000, 0, 513}) // 1248 rows and non-zeros one of merge path
             rows.add(length);
         for (std::size_t i = 0; i < 1100; ++i) rows.add(i % 3); // more sums than a block of bins has threads
         cases.push_back({"long rows, then short ones", rows.matrix});
         // A chunk of bins spans at most 65536 columns; a block takes 64 chunks at a time.
-        cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536, 2 * 64 + 5)});
+        cases.push_back({"columns 65536 apart", far_apart<T>(65536, 2 * 64 + 5)});
         if (v.name != "cuda_warp_shared") // its tile is four rows, and this took 18 s under racecheck
-            cases.push_back(spmv::testing::with_lengths<T>("400000 rows of two", // blocks of 256 searches of row blocks
-                                                           400'000, 80, [](std::size_t) { return 2; }));
-        return spmv::testing::first_fault<T>(v.run, cases, false);
+            cases.push_back(with_lengths<T>("400000 rows of two", // blocks of 256 searches of row blocks
+                                            400'000, 80, [](std::size_t) { return 2; }));
+        return first_fault<T>(v.run, cases, false);
     });
 }
 
@@ -91,7 +90,6 @@ const bool added[] = {add_cases<float>("float"), add_cases<double>("double")};
 const VariantCases large(
     spmv::variants<float>(), "multiplies 12 million rows", "[large]",
     [](const auto& v, Faults& faults) {
-        using spmv::testing::first_fault, spmv::testing::with_lengths;
         faults.check("12 million rows", [&] {
             if (v.name == "cuda_dia") // refuses 3000 diagonals
                 return first_fault<float>(
@@ -99,8 +97,8 @@ const VariantCases large(
             return first_fault<float>(
                 v.run, {with_lengths<float>("0 to 2 entries", 12000000, 3000, [](std::size_t i) { return i % 3; })});
         });
-        std::vector<spmv::testing::TileAt> tiles;
-        faults.check("contract", [&] { return spmv::testing::contract_violation<float>(v, {2}, tiles); });
+        std::vector<TileAt> tiles;
+        faults.check("contract", [&] { return contract_violation<float>(v, {2}, tiles); });
         for (const auto& [tile, mean] : tiles)
             if (tile.of == "sums")
                 faults.check("as many rows as there are sums", [&, size = tile.size] {
@@ -127,7 +125,7 @@ TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a messa
 TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance for random numbers hides") {
     const auto m = gpulab::random_rows<float>(
         1, 20011, [](std::size_t) { return std::size_t{20011}; }, 1);
-    const spmv::Problem<float> whole = spmv::testing::whole_numbers(m), random = spmv::make_problem(m, 1);
+    const spmv::Problem<float> whole = whole_numbers(m), random = spmv::make_problem(m, 1);
     const auto without = [](const spmv::Problem<float>& p, std::size_t k) {
         return spmv::Output<float>{spmv::make_reference(p).y[0] - p.matrix.value[k] * p.x[k]};
     };

@@ -15,6 +15,7 @@
 #include "studies.hpp"
 
 using namespace gpulab::testing;
+using namespace streams::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -24,7 +25,6 @@ const Program program("streams", STREAMS_PROGRAM);
 /// The rungs that their own tests find wrong, which are excused here.
 KnownWrong wrong_rungs() {
     return known_wrong(streams::variants(), [](const auto& v) {
-        using namespace streams::testing;
         std::string fault = by_hand_fault(v.run);
         if (fault.empty()) fault = first_fault(v.run, {{301, 103, 3, 4, 2}, {67, 41, 4, 12, 0}, {67, 41, 4, 12, 256}});
         return fault.empty() ? first_fault(v.run, small_cases()) : fault;
