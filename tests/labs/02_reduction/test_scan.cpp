@@ -4,7 +4,6 @@
 
 #include "checks.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "perturbed_scan.hpp"
 #include "rungs.hpp"
 
 using namespace gpulab::testing;
@@ -12,6 +11,12 @@ using namespace reduction::testing;
 using gpulab::Backend;
 using reduction::Prefixes;
 using reduction::Scan;
+
+#if defined(GPULAB_WITH_CUDA)
+namespace perturbed { // in perturbed_scan.cu
+reduction::ScanRun<int> scan_with_blocks_reversed, scan_with_late_blocks, duties_with_late_blocks;
+}
+#endif
 
 namespace {
 

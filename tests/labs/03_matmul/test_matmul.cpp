@@ -9,7 +9,6 @@
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
-#include "perturbed_warp_tile.hpp"
 #include "rungs.hpp"
 #include "studies.hpp"
 
@@ -145,6 +144,10 @@ TEST_CASE("the choice by shape covers all of k and leaves no part empty") {
 }
 
 #if defined(GPULAB_WITH_CUDA)
+namespace perturbed { // in perturbed_warp_tile.cu
+matmul::Run<float> pipeline, three_stages, four_stages;
+}
+
 namespace {
 
 /// initcheck takes C of two baselines for unset, though their values are right.
