@@ -1,4 +1,8 @@
 // The program as a user runs it: the contract of all programs, and what is this lab's own.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -10,12 +14,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-#if !defined(_WIN32)
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-#endif
 
 #include "checks.hpp"
 #include "distances.hpp"
@@ -148,13 +146,13 @@ void needs_pocl() {
 }
 
 /// The program, small and once, under limits that the shell sets first: "ulimit -s 256".
-[[maybe_unused]] Outcome limited(const std::string& limits, const std::string& arguments) {
+Outcome limited(const std::string& limits, const std::string& arguments) {
     return Program("saxpy", "/bin/sh")("-c '" + limits +
                                        "; exec \"$0\" \"$@\"' " SAXPY_PROGRAM " --n 1000 --repeat 1 " + arguments);
 }
 
 /// What ran on the CPU passed, and what was to run in OpenCL has this reason why not.
-[[maybe_unused]] void only_opencl_lacks(const Json& results, const std::string& reason) {
+void only_opencl_lacks(const Json& results, const std::string& reason) {
     for (const auto& v : results["variants"]) {
         if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
         if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
@@ -271,7 +269,7 @@ TEST_CASE("a vendor's library that fails while it is loaded costs its own device
 #endif
 #endif
 
-#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__)
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("where no thread can be started, what needs threads is skipped, and all else runs", "[program]") {
     const ScratchFile json;
     const Environment threads("GPULAB_CPU_THREADS", "4096");
@@ -295,7 +293,6 @@ TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]
     CHECK(variants("opencl_grid_stride").find(why) == std::string::npos); // slower than nothing
 }
 
-#if !defined(_WIN32)
 TEST_CASE("programs that run at the same time have caches of PoCL of their own", "[program]") {
     needs_pocl();
     const ScratchFolder folder;
@@ -340,8 +337,6 @@ TEST_CASE("a cache that PoCL cannot write costs what runs on it, and nothing els
         CHECK(alone.err == "saxpy: back end opencl: " + reason + "\n");
     }
 }
-#endif
-
 TEST_CASE("a study that needs a device says why there is none of a back end that was named", "[program]") {
     if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
     const std::string& why = gpulab::why_no_devices(Backend::cuda);

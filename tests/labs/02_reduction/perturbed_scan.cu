@@ -12,8 +12,9 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
-#include "gpulab_testing/perturbed_threads.cuh"
 #include "scan.hpp"
+
+#include "gpulab_testing/perturbed_threads.cuh"
 
 namespace perturbed {
 using namespace reduction;

@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cmath>
 #include <cstdlib>
-#include <new>
 #include <set>
 #include <string>
 #include <tuple>
@@ -411,15 +410,6 @@ TEST_CASE("the size of a generated matrix is known before it is made, and agrees
     CHECK(gpulab::generated_size("springs:32767x32767").rows == 2147352578); // the largest flat net
     for (const char* const what : {"springs:32768x32768", "springs:32767x32767x2", "laplace2d:0"})
         CHECK_THROWS_AS(gpulab::generated_size(what), gpulab::UsageError);
-}
-
-TEST_CASE("an exception in a worker thread reaches the caller") {
-    for (const unsigned thrower : {0u, 3u})
-        CHECK_THROWS_AS(gpulab::for_parts(4,
-                                          [&](unsigned part) {
-                                              if (part == thrower) throw std::bad_alloc();
-                                          }),
-                        std::bad_alloc);
 }
 
 TEST_CASE("descriptions give the matrices they describe, and invalid ones give an error that names them") {

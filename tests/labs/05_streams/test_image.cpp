@@ -1,16 +1,14 @@
 // PNG files: what is written reads back the same, and a file that is not a PNG gives one clear line.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#if !defined(_WIN32)
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
 
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
@@ -235,7 +233,7 @@ TEST_CASE("a PNG whose data expands far beyond its pixels is refused, not expand
     }
 }
 
-#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
 TEST_CASE("an image that main memory is too small for is not called damaged", "[cpu]") {
     constexpr unsigned width = 258 * 32, height = width + 1;
     const ScratchFile file;
