@@ -276,8 +276,8 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
 
 namespace {
 /// A test case for each kernel of the study, so that they run side by side.
-template <class T> bool add_study_cases(const std::string& what, const std::vector<matmul::Tile>& tiles) {
-    for (const auto& [name, rung] : study_rungs<T>(what, tiles))
+template <class T> bool add_study_cases(const std::string& what, const std::vector<matmul::Tile>& with) {
+    for (const auto& [name, rung] : study_rungs<T>(what, with))
         gpulab::testing::detail::add_test_case(
             name, "[cuda]",
             [name = name, rung = rung] { check_on_cuda(name, [&](Faults& faults) { check_rung(rung, faults); }); },

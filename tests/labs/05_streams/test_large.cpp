@@ -14,8 +14,8 @@ std::string large_fault(streams::Run* run, std::size_t n) {
     static LastMade last;
     auto& [p, reference, out] = last.get<Made>(std::to_string(n), [n] {
         const std::size_t width = 65537; // odd, so that the bytes 2^31 and 2^32 further on differ
-        const streams::Problem p{streams::random_image(width, n / width + 1, 1, seed), 0, 1};
-        return Made{p, streams::reference_output(p), streams::reference_output(p)};
+        const streams::Problem made{streams::random_image(width, n / width + 1, 1, seed), 0, 1};
+        return Made{made, streams::reference_output(made), streams::reference_output(made)};
     });
     gpulab::Stopwatch once;
     if (std::string stray = stray_write(run, p, out, once); !stray.empty()) return stray;
