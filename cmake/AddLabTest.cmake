@@ -23,6 +23,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # with more than two only.
 # GPULAB_TEST_VARIANT in the environment names the one variant that the test "one variant" (`ctest -C variant`) and those under
 # a tool take.
+# The program of a lab, test_LAB, has LAB_PROGRAM and LAB_README, the paths of the lab's own program and of its hand-out.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "WHOLE;THOROUGH;LARGE;OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -34,6 +35,14 @@ function(add_lab_test target)
     target_link_libraries(${target} PRIVATE gpulab_common gpulab_compile gpulab_testing ${TEST_LIBRARIES})
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${gpulab_quick}>")
     target_precompile_headers(${target} REUSE_FROM gpulab_tests_api)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    set(hand_out ${GPULAB_ROOT}/labs/${folder}/README.md)
+    string(REGEX REPLACE "^[0-9]+_" "" lab ${folder})
+    if(EXISTS ${hand_out} AND target STREQUAL "test_${lab}") # test_program.cpp runs the lab's program and reads the hand-out
+        add_dependencies(${target} ${lab})
+        string(TOUPPER ${lab} LAB)
+        target_compile_definitions(${target} PRIVATE ${LAB}_PROGRAM="$<TARGET_FILE:${lab}>" ${LAB}_README="${hand_out}")
+    endif()
     if(GPULAB_WITH_CUDA)
         target_sources(${target} PRIVATE ${TEST_CUDA})
     endif()
@@ -84,8 +93,6 @@ function(add_lab_test target)
                              ENVIRONMENT GPULAB_EMULATOR=never)
     endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
-        get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-        set(hand_out ${GPULAB_ROOT}/labs/${folder}/README.md)
         set(core "")
         if(EXISTS ${hand_out}) # its ladder has a row for each rung, between the lines **Core** and **Further**
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${hand_out})

@@ -550,7 +550,6 @@ class Judge:
     def __init__(self, build: Build, scratch: Path, arguments: argparse.Namespace):
         self.build = build
         self.scratch = scratch
-        self.compile_only = arguments.compile
         self.timeout = arguments.timeout
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
@@ -573,11 +572,9 @@ class Judge:
             program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
             copy = folder / Path(mistake.file).name
             copy.write_text(text, encoding="utf-8")
-            return Verdict("fits") if self.compile_only else self.judged(mistake, program, copy)
+            return self.judged(mistake, program, copy)
         program = folder / f"test_{mistake.lab}"
-        if wrong := self.compiled(mistake, text, folder, program):
-            return wrong
-        return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
+        return self.compiled(mistake, text, folder, program) or self.judged(mistake, program, None)
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
@@ -672,12 +669,10 @@ class Judge:
             command = [self.build.tool(finder), "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                        "--build-options", "-cl-opt-disable", "--log", str(log), *command]
             environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_EXPECT_PLATFORM": "Oclgrind"}
-        elif finder in SANITIZER and mistake.emulated:
-            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1"}
         elif finder in SANITIZER:  # as in cmake/RunUnderTool.cmake and cmake/AddLabTest.cmake
-            command = [self.build.tool(finder), "--tool", finder, *SANITIZER[finder], "--log-file", str(log), *command]
-            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
-                            "GPULAB_TEST_TURNS": "0"}
+            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1", "GPULAB_TEST_TURNS": "0"}
+            if not mistake.emulated:
+                command = [self.build.tool(finder), "--tool", finder, *SANITIZER[finder], "--log-file", str(log), *command]
             if finder == "initcheck":
                 environment["CUDA_LAUNCH_BLOCKING"] = "1"
 
@@ -765,7 +760,6 @@ def parsed(words: list[str]) -> argparse.Namespace:
                         "emulator: those in CUDA rungs, where there is no GPU unless it is given; without IDs those of Core ladders")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
-    parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
     parser.add_argument("--mistakes", choices=("due", "all"), default=os.environ.get("GPULAB_MISTAKES", "due"),
                         help="all: also those that are not due (as does GPULAB_MISTAKES=all in the environment)")
     parser.add_argument("--seed", type=int, metavar="N", help="choose the same again of those that are not due")
@@ -831,7 +825,7 @@ class Kept:
 
     def add(self, mistake: Mistake, verdict: Verdict) -> str:
         """Keeps a verdict. @return what it differs from, if it does"""
-        if verdict.word in ("skipped", "timeout", "not judged", "fits", "compiles"):
+        if verdict.word in ("skipped", "timeout", "not judged"):
             return ""
         before = "" if self.due(mistake) or mistake.accepted else self.entries[mistake.folder][mistake.entry].verdict
         place = mistake.place
@@ -917,7 +911,7 @@ def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
     words = {verdict.word for mistake, verdict in verdicts if not (mistake.accepted and verdict.word == "accepted")}
     if "not judged" in words:
         return 2
-    if words - {"rejected", "skipped", "timeout", "fits", "compiles"}:
+    if words - {"rejected", "skipped", "timeout"}:
         return 1
     if "timeout" in words:
         return 3
@@ -931,7 +925,7 @@ def main(words: list[str]) -> int:
         return 0
     mistakes = chosen(arguments)
     kept = Kept(mistakes)
-    if not (arguments.ids or arguments.compile or arguments.mistakes == "all"):
+    if not (arguments.ids or arguments.mistakes == "all"):
         mistakes = kept.chosen(mistakes, random.randrange(10**6) if arguments.seed is None else arguments.seed)
     build = Build(arguments.build, sorted({mistake.lab for mistake in mistakes}))
     build.must_be_finished()

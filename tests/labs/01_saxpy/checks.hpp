@@ -4,31 +4,38 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "distances.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/steps.hpp"
 #include "rungs.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy::testing {
+
+using namespace gpulab::testing;
+
+/// What is wrong with a variant's answer to a problem, or "".
+inline std::string fault_at(const std::function<Run>& run, const Problem& p) {
+    Output reference(p.size()), c(p.size());
+    Stopwatch once;
+    cpu_sequential(p, reference, once);
+    return fault_of(run, p, c, [&] { return compare(p, reference, c); });
+}
 
 /// Runs a variant at every size on the current device.
 /// @return the first fault, with the size it was found at; "" when all answers are right
 inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) {
     static constexpr float factors[] = {1.6180339f, -1.75f, 0.3f, 0, 1};
     for (const std::size_t n : sizes) {
-        Problem p = make_problem(n, gpulab::testing::seed + n);
+        Problem p = make_problem(n, seed + n);
         p.k = factors[n % std::size(factors)];
-        Output reference(n), c(n);
-        Stopwatch once;
-        cpu_sequential(p, reference, once);
-        const std::string fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
-        if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, p.k, fault);
+        if (const std::string fault = fault_at(run, p); !fault.empty())
+            return fmt::format("n = {}, k = {}: {}", n, p.k, fault);
     }
     return "";
 }
@@ -47,10 +54,10 @@ inline Distances expected_distances(const DistanceProblem& p) {
 /// @return the first fault, with the size it was found at; "" when all answers are right
 inline std::string first_distance_fault(DistanceRun* run, const std::vector<std::size_t>& sizes) {
     for (const std::size_t n : sizes) {
-        const DistanceProblem p = make_distance_problem(n, gpulab::testing::seed + n);
+        const DistanceProblem p = make_distance_problem(n, seed + n);
         const Distances expected = expected_distances(p);
         Distances d(n);
-        const std::string fault = gpulab::testing::fault_of(run, p, d, [&] { return compare(expected, d); });
+        const std::string fault = fault_of(run, p, d, [&] { return compare(expected, d); });
         if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
     }
     return "";
@@ -76,7 +83,7 @@ inline std::string special_distance_fault(DistanceRun* run) {
             }
             return compare(finite, got);
         };
-        const std::string fault = gpulab::testing::fault_of(run, p, d, judge);
+        const std::string fault = fault_of(run, p, d, judge);
         if (!fault.empty()) return fmt::format("from ({}, {}, {}): {}", from.x, from.y, from.z, fault);
     }
     return "";
@@ -87,10 +94,10 @@ inline std::string special_distance_fault(DistanceRun* run) {
 inline std::string fault_by_hand(Run* run) {
     Output c(3);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { run({2, {1, 2, 3}, {10, 20, 30}}, c, once); });
+    in_turn([&] { run({2, {1, 2, 3}, {10, 20, 30}}, c, once); });
     if (c != Output{12, 24, 36})
         return fmt::format("2 (1, 2, 3) + (10, 20, 30) should be (12, 24, 36), got ({}, {}, {})", c[0], c[1], c[2]);
-    gpulab::testing::in_turn([&] { run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once); });
+    in_turn([&] { run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once); });
     if (c != Output{-1, 0, 0})
         return fmt::format("-0.5 (4, -2, 6) + (1, -1, 3) should be (-1, 0, 0), got ({}, {}, {})", c[0], c[1], c[2]);
     return "";
@@ -116,27 +123,12 @@ inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
         }
         for (Stopwatch watch : {Stopwatch(0, 1), Stopwatch(1, 2)}) {
             gpulab::poison(c);
-            gpulab::testing::in_turn([&] { run(p, c, watch); });
+            in_turn([&] { run(p, c, watch); });
             const std::string fault = gpulab::testing::special_fault(expected, c);
             if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, k, fault);
         }
     }
     return "";
-}
-
-/// The tiles of a variant, and what it should have done beside its answer, or "".
-inline std::string contract_violation(const gpulab::Variant<Run>& variant, std::vector<gpulab::Tile>& tiles) {
-    Output c(33);
-    Stopwatch once;
-    gpulab::testing::in_turn_noting_tiles(once, "elements",
-                                          [&] { variant.run(make_problem(33, gpulab::testing::seed), c, once); });
-    tiles = once.tiles();
-    const std::string fault = gpulab::testing::contract_violation(variant.backend, variant.baseline, once);
-    if (!fault.empty() || variant.name.ends_with("_raw"))
-        return fault; // a raw rung times itself, so nothing can leave its body out
-    const Problem p = make_problem(100, gpulab::testing::seed);
-    return gpulab::testing::reset_fault([&](Output& out, Stopwatch& watch) { variant.run(p, out, watch); },
-                                        Output(100));
 }
 
 } // namespace saxpy::testing

@@ -1,9 +1,12 @@
 // The program as a user runs it: the contract of all programs, and what is this lab's own.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -11,13 +14,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-#if !defined(_WIN32)
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
 
 #include "checks.hpp"
 #include "distances.hpp"
@@ -34,6 +30,8 @@
 #include "saxpy.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
+using namespace saxpy::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -42,18 +40,17 @@ extern const char* const studies_cl; // what the build makes of studies.cl
 #endif
 
 namespace {
-const gpulab::testing::Program program("saxpy", SAXPY_PROGRAM);
+const Program program("saxpy", SAXPY_PROGRAM);
 
 /// The rungs that fail their own test, which this file does not report again.
-gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
-    using gpulab::testing::known_wrong;
-    return gpulab::testing::any_of({known_wrong(saxpy::variants(),
-                                                [n](const auto& v) {
-                                                    return saxpy::testing::first_fault(v.run, {100, n});
-                                                }),
-                                    known_wrong(saxpy::distance_variants(), [n](const auto& v) {
-                                        return saxpy::testing::first_distance_fault(v.run, {100, n});
-                                    })});
+KnownWrong wrong_rungs(std::size_t n) {
+    return any_of({known_wrong(saxpy::variants(),
+                               [n](const auto& v) {
+                                   return first_fault(v.run, {100, n});
+                               }),
+                   known_wrong(saxpy::distance_variants(), [n](const auto& v) {
+                       return first_distance_fault(v.run, {100, n});
+                   })});
 }
 
 /// What is wrong with the work of a result, or "".
@@ -68,8 +65,7 @@ std::string figures_fault(const Json& run) {
                                                            {"memories", "cpu_look_up"},
                                                            {"alignment", "cpu_distances"}};
     const auto other = references.find(run["study"]);
-    const std::string why =
-        gpulab::testing::reference_fault(run, other == references.end() ? "cpu_sequential" : other->second);
+    const std::string why = reference_fault(run, other == references.end() ? "cpu_sequential" : other->second);
     if (!why.empty()) return why;
     const double n = run["problem"]["n"];
     for (const auto& v : run["variants"]) {
@@ -88,12 +84,11 @@ std::string figures_fault(const Json& run) {
     return "";
 }
 
-const gpulab::testing::ProgramCases contract([] {
-    using gpulab::testing::backends_of;
+const ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = SAXPY_README,
-        .variants = gpulab::testing::names_of(saxpy::variants(), saxpy::distance_variants()),
+        .variants = names_of(saxpy::variants(), saxpy::distance_variants()),
         .studies = saxpy::study_list(),
         .options = "--n --op",
         .smallest = "--n 1000",
@@ -122,9 +117,9 @@ const gpulab::testing::ProgramCases contract([] {
         .memory = {{"--n 1e8", 12e8, 16e8},
                    {"--op distances --n 5e7", 10e8, 24e8},
                    {"--study coalescing --n 5e7", 10e8, 24e8}},
-        .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
+        .study = [](const std::string& name) -> std::optional<StudyCase> {
             if (name == "table-2-2") return std::nullopt;
-            gpulab::testing::StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
+            StudyCase study{"--n 10007", 1, wrong_rungs(10007), figures_fault};
             for (const auto& one : saxpy::study_list())
                 if (one.name == name && one.takes.empty()) study.arguments = "";
             if (name != "threads" && name != "thread-each") study.needs = {Backend::opencl, Backend::cuda};
@@ -136,18 +131,7 @@ const gpulab::testing::ProgramCases contract([] {
 });
 } // namespace
 
-#if defined(ODD_OPENCL) && !defined(__SANITIZE_ADDRESS__)
 namespace {
-/// A run on the CPU and in OpenCL, where a call of OpenCL is odd: see odd_opencl.cpp.
-gpulab::testing::Outcome odd_run(const std::string& what, Json& results, const std::string& more = "") {
-    gpulab::testing::devices_or_skip(Backend::opencl);
-    const gpulab::testing::Environment odd("ODD_OPENCL", what), library("LD_PRELOAD", ODD_OPENCL);
-    const gpulab::testing::ScratchFile json;
-    const auto outcome = program("--n 1000 --repeat 1 --json " + json.path() + more);
-    if (outcome.exit_code == 0 || more.empty()) results = json.json();
-    return outcome;
-}
-
 /// How many results of a back end have this status, and in their reason these words.
 std::size_t count_of(const Json& results, const char* backend, const char* status, const std::string& words = "") {
     return static_cast<std::size_t>(std::ranges::count_if(results["variants"], [&](const Json& v) {
@@ -155,6 +139,39 @@ std::size_t count_of(const Json& results, const char* backend, const char* statu
                (words.empty() || v["reason"].get<std::string>().find(words) != std::string::npos);
     }));
 }
+
+/// Skips the running test case where OpenCL is another's than PoCL.
+void needs_pocl() {
+    if (devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language") SKIP("needs PoCL");
+}
+
+/// The program, small and once, under limits that the shell sets first: "ulimit -s 256".
+Outcome limited(const std::string& limits, const std::string& arguments) {
+    return Program("saxpy", "/bin/sh")("-c '" + limits +
+                                       "; exec \"$0\" \"$@\"' " SAXPY_PROGRAM " --n 1000 --repeat 1 " + arguments);
+}
+
+/// What ran on the CPU passed, and what was to run in OpenCL has this reason why not.
+void only_opencl_lacks(const Json& results, const std::string& reason) {
+    for (const auto& v : results["variants"]) {
+        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
+        if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
+    }
+}
+} // namespace
+
+#if defined(ODD_OPENCL) && !defined(__SANITIZE_ADDRESS__)
+namespace {
+/// A run on the CPU and in OpenCL, where a call of OpenCL is odd: see odd_opencl.cpp.
+Outcome odd_run(const std::string& what, Json& results, const std::string& more = "") {
+    devices_or_skip(Backend::opencl);
+    const Environment odd("ODD_OPENCL", what), library("LD_PRELOAD", ODD_OPENCL);
+    const ScratchFile json;
+    const auto outcome = program("--n 1000 --repeat 1 --json " + json.path() + more);
+    if (outcome.exit_code == 0 || more.empty()) results = json.json();
+    return outcome;
+}
+
 } // namespace
 
 TEST_CASE("a platform that ends the program costs what runs on it, and nothing else", "[program]") {
@@ -217,14 +234,14 @@ TEST_CASE("a search for devices that computes goes on when the clock comes, and 
 #if !defined(__SANITIZE_THREAD__) // it has a handler of its own
 TEST_CASE("a vendor's library that fails while it is loaded costs its own devices only, and a line names its file",
           "[program]") {
-    gpulab::testing::devices_or_skip(Backend::opencl);
+    devices_or_skip(Backend::opencl);
     const auto [odd, fault] = GENERATE(table<std::string, std::string>({{"load: exit", "ended the program"},
                                                                         {"load: abort", "ended the program"},
                                                                         {"load: crash", "ended the program"},
                                                                         {"load: wait", "does not answer"}}));
-    const gpulab::testing::ScratchFolder vendors;
-    const gpulab::testing::ScratchFile json;
-    const gpulab::testing::Environment how("ODD_OPENCL", odd), told("OCL_ICD_VENDORS", vendors.path(""));
+    const ScratchFolder vendors;
+    const ScratchFile json;
+    const Environment how("ODD_OPENCL", odd), told("OCL_ICD_VENDORS", vendors.path(""));
     const auto run = [&] { return program("--n 1000 --repeat 1 --backend cpu,opencl --json " + json.path()); };
     if (run().exit_code == 0) SKIP("this loader does not read the environment");
     const std::string file = vendors.path("broken.icd");
@@ -252,14 +269,12 @@ TEST_CASE("a vendor's library that fails while it is loaded costs its own device
 #endif
 #endif
 
-#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__)
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("where no thread can be started, what needs threads is skipped, and all else runs", "[program]") {
-    const gpulab::testing::ScratchFile json;
-    const gpulab::testing::Environment threads("GPULAB_CPU_THREADS", "4096");
+    const ScratchFile json;
+    const Environment threads("GPULAB_CPU_THREADS", "4096");
     // 4096 stacks of 8 MiB take more address space than the limit leaves.
-    const std::string command = std::string("ulimit -s 8192; ulimit -v 4000000; ") + SAXPY_PROGRAM +
-                                " --n 1000 --repeat 1 --backend cpu --json " + json.path() + " > /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
+    CHECK(limited("ulimit -s 8192; ulimit -v 4000000", "--backend cpu --json " + json.path()).exit_code == 0);
     const Json variants = json.json()["variants"];
     REQUIRE(variants.size() == 3);
     CHECK(variants[0]["status"] == "passed");
@@ -269,8 +284,7 @@ TEST_CASE("where no thread can be started, what needs threads is skipped, and al
 #endif
 
 TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]") {
-    const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
-    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    needs_pocl();
     const std::string why = "slow on a CPU: a core runs one item after the other";
     const auto variants = [&](const std::string& names) {
         return program("--repeat 1 --warmup 1 --device opencl:0 --variant " + names).out;
@@ -279,12 +293,10 @@ TEST_CASE("a rung that is much slower than others on a CPU says why", "[program]
     CHECK(variants("opencl_grid_stride").find(why) == std::string::npos); // slower than nothing
 }
 
-#if !defined(_WIN32)
 TEST_CASE("programs that run at the same time have caches of PoCL of their own", "[program]") {
-    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
-        SKIP("needs PoCL");
-    const gpulab::testing::ScratchFolder folder;
-    const gpulab::testing::Environment set("POCL_CACHE_DIR", folder.path(""));
+    needs_pocl();
+    const ScratchFolder folder;
+    const Environment set("POCL_CACHE_DIR", folder.path(""));
     const auto run = [&] { program.done("--n 1000 --repeat 1 --variant opencl_one_item"); };
     run();
     CHECK_FALSE(folder.has("2"));
@@ -293,52 +305,38 @@ TEST_CASE("programs that run at the same time have caches of PoCL of their own",
     run();
     ::close(first);
     CHECK_FALSE(std::filesystem::is_empty(folder.path("2")));
-    const gpulab::testing::Environment relative("POCL_CACHE_DIR", "here");
+    const Environment relative("POCL_CACHE_DIR", "here");
     program.in(folder).done("--n 1000 --repeat 1 --variant opencl_one_item");
     CHECK(folder.has("here"));
 }
 
 TEST_CASE("a stack that is too small for PoCL costs what runs on it, and nothing else", "[program]") {
-    if (gpulab::testing::devices_or_skip(Backend::opencl).front().platform != "Portable Computing Language")
-        SKIP("needs PoCL");
-    const gpulab::testing::ScratchFile json;
-    const std::string command =
-        std::string("ulimit -s 256; ") + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
-    for (const auto& v : json.json()["variants"]) {
-        if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
-        if (v["backend"] == "opencl") CHECK(v["reason"] == "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
-    }
+    needs_pocl();
+    const ScratchFile json;
+    CHECK(limited("ulimit -s 256", "--json " + json.path()).exit_code == 0);
+    only_opencl_lacks(json.json(), "PoCL needs a stack of 384 KiB, and it has 256 (ulimit -s)");
 }
 
 TEST_CASE("a cache that PoCL cannot write costs what runs on it, and nothing else", "[program][thorough]") {
-    const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
-    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
-    const gpulab::testing::ScratchFile file, json;
-    const gpulab::testing::ScratchFolder folder;
+    needs_pocl();
+    const ScratchFile file, json;
+    const ScratchFolder folder;
     file.write("no folder");
     // A limit for the size of files stands for a full disk.
-    for (const auto& [before, cache, why] : {std::array<std::string, 3>{"", file.path(), "Not a directory"},
-                                             {"ulimit -f 200; ", folder.path(), "File too large"}}) {
-        const gpulab::testing::Environment set("POCL_CACHE_DIR", cache.c_str());
-        const gpulab::testing::ScratchFile err;
+    for (const auto& [limit, cache, why] : {std::array<std::string, 3>{":", file.path(), "Not a directory"},
+                                            {"ulimit -f 200", folder.path(), "File too large"}}) {
+        const Environment set("POCL_CACHE_DIR", cache.c_str());
         const std::string reason = "PoCL cannot write compiled kernels to its cache, " + cache + ": " + why +
                                    " (POCL_CACHE_DIR names another folder)";
-        const std::string command =
-            before + SAXPY_PROGRAM + " --n 1000 --repeat 1 --json " + json.path() + " > /dev/null 2> " + err.path();
-        CHECK(std::system(command.c_str()) == 0);
-        CHECK(err.text() == "");
-        for (const auto& v : json.json()["variants"]) {
-            if (v["backend"] == "cpu") CHECK(v["status"] == "passed");
-            if (v["backend"] == "opencl") CHECK(v["reason"] == reason);
-        }
-        const int status = std::system((command + " --backend opencl").c_str());
-        CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 2));
-        CHECK(err.text() == "saxpy: back end opencl: " + reason + "\n");
+        const Outcome all = limited(limit, "--json " + json.path());
+        CHECK(all.exit_code == 0);
+        CHECK(all.err == "");
+        only_opencl_lacks(json.json(), reason);
+        const Outcome alone = limited(limit, "--json " + json.path() + " --backend opencl");
+        CHECK(alone.exit_code == 2);
+        CHECK(alone.err == "saxpy: back end opencl: " + reason + "\n");
     }
 }
-#endif
-
 TEST_CASE("a study that needs a device says why there is none of a back end that was named", "[program]") {
     if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
     const std::string& why = gpulab::why_no_devices(Backend::cuda);
@@ -348,7 +346,7 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
 
 TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total beside it", "[program][thorough]") {
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) SKIP("no device");
-    const gpulab::testing::ScratchFile json;
+    const ScratchFile json;
     const auto run = program("--study table-2-2 --repeat 2 --json " + json.path());
     REQUIRE(run.exit_code == 0);
     CHECK(run.out.find("total ms") != std::string::npos);
@@ -374,7 +372,7 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("neighbouring items of the study coalescing read elements `stride` apart", "[program]") {
-    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    gpulab::use(devices_or_skip(Backend::opencl).front());
     const std::vector<float> a(12, 1), b(12, 2);
     cl::Kernel kernel = gpulab::opencl_kernel(studies_cl, "strided", "-DROUNDS=1");
     const cl::CommandQueue& queue = gpulab::opencl().queue();
@@ -392,18 +390,18 @@ TEST_CASE("neighbouring items of the study coalescing read elements `stride` apa
     }
 }
 TEST_CASE("opencl_raw marks every element before each run, where it has fewer NaNs than elements, too", "[opencl]") {
-    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
-    const gpulab::testing::ScratchFolder folder;
+    gpulab::use(devices_or_skip(Backend::opencl).front());
+    const ScratchFolder folder;
     gpulab::OutputFile(folder.path("nan.cl"))
         .write("kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) "
                "{ if (get_global_id(0) < n) c[get_global_id(0)] = isnan(c[get_global_id(0)]); }");
     const std::string plant = "labs/01_saxpy/opencl/01_raw.cl=" + folder.path("nan.cl");
-    const gpulab::testing::Environment set("GPULAB_TEST_PLANT", plant.c_str());
+    const Environment set("GPULAB_TEST_PLANT", plant.c_str());
     const std::size_t n = (std::size_t{1} << 22) + 5;
     saxpy::Output c(n);
     gpulab::Stopwatch twice(0, 2);
     const saxpy::Problem p{1, saxpy::Output(n), saxpy::Output(n)};
-    gpulab::testing::in_turn([&] { gpulab::run_of(saxpy::variants(), "opencl_raw")(p, c, twice); });
+    in_turn([&] { gpulab::run_of(saxpy::variants(), "opencl_raw")(p, c, twice); });
     CHECK(std::ranges::count(c, 1.0f) == static_cast<std::ptrdiff_t>(n)); // Catch2 would print all of them
 }
 #endif
@@ -432,11 +430,11 @@ void noting_memory(saxpy::Memory memory, unsigned apart, const saxpy::Mixed& tab
 
 TEST_CASE("each row of a study times what the row says", "[program]") {
     using Asked = std::vector<std::tuple<unsigned, unsigned>>;
-    const gpulab::testing::Environment three("GPULAB_CPU_THREADS", "3"), quick("GPULAB_TEST_CEILINGS", "quick");
+    const Environment three("GPULAB_CPU_THREADS", "3"), quick("GPULAB_TEST_CEILINGS", "quick");
     const saxpy::StudyKernels kernels = {noting,        noting,        noting,        noting,       noting,
                                          noting_branch, noting_branch, noting_memory, noting_memory};
     const auto asked_by = [&](const char* study, const char* device) {
-        const gpulab::testing::ScratchFile json;
+        const ScratchFile json;
         std::size_t n = 1000;
         gpulab::Options options("saxpy", "a test");
         options.size("--n", n, 1, "");
@@ -445,7 +443,7 @@ TEST_CASE("each row of a study times what the row says", "[program]") {
                                   "--repeat", "1",       "--json", json.path().c_str()};
         REQUIRE(options.parse(static_cast<int>(words.size()), words.data()));
         asked.clear();
-        gpulab::testing::printed_by([&] { CHECK(saxpy::run_study(options, n, kernels) == 0); });
+        printed_by([&] { CHECK(saxpy::run_study(options, n, kernels) == 0); });
         Asked rows; // what the file says
         const auto memory = [](const std::string& variant) {
             return variant.ends_with("global")     ? saxpy::Memory::global

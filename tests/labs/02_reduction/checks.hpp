@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -18,10 +19,8 @@
 
 #include "dot.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/steps.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
 #include "series.hpp"
@@ -31,6 +30,7 @@
 
 namespace reduction::testing {
 
+using namespace gpulab::testing;
 using gpulab::Backend;
 using Sizes = std::vector<std::size_t>;
 
@@ -55,6 +55,7 @@ inline const char* name_of(Input input) {
     }
     return "?";
 }
+inline const char* name_of(Scan kind) { return kind == Scan::inclusive ? "inclusive" : "exclusive"; }
 
 /// n numbers of a kind.
 template <class T> std::vector<T> numbers(Input input, std::size_t n, std::uint64_t seed) {
@@ -92,19 +93,6 @@ template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
     return true;
 }
 
-/// What a variant should have done beside its answer when it ran a problem, or "".
-/// @param tiles becomes its tiles @param unit what they count
-template <class Variant, class Problem, class Output>
-std::string contract_violation(const Variant& v, const Problem& p, Output out, std::vector<gpulab::Tile>& tiles,
-                               std::string_view unit = "elements") {
-    Stopwatch once;
-    gpulab::testing::in_turn_noting_tiles(once, unit, [&] { v.run(p, out, once); });
-    tiles = once.tiles();
-    const std::string fault = gpulab::testing::contract_violation(v.backend, v.baseline, once, {unit});
-    if (!fault.empty()) return fault;
-    return gpulab::testing::reset_fault([&](Output& o, Stopwatch& watch) { v.run(p, o, watch); }, out);
-}
-
 /// Places among n elements to put a special value at: both ends, both sides of the end of each tile, and `most` others,
 /// an odd number of elements apart, so that every component of a vector and every lane of a warp has its turn. All n of
 /// them when there are no more than `most`.
@@ -125,6 +113,22 @@ inline Sizes special_sizes(const std::vector<gpulab::Tile>& tiles, std::size_t l
     return {sizes.begin(), sizes.end()};
 }
 
+/// The sum, dot product or series that a variant gives in one run.
+template <class T, class Problem> T value_of(void (*run)(const Problem&, Scalar<T>&, Stopwatch&), const Problem& p) {
+    Scalar<T> value{T{-1}};
+    Stopwatch once;
+    in_turn([&] { run(p, value, once); });
+    return value[0];
+}
+
+/// What is wrong with the sum, dot product or series that a variant gives, or "".
+template <class T, class Problem>
+std::string fault_with(void (*run)(const Problem&, Scalar<T>&, Stopwatch&), const Problem& p,
+                       const Expected<T>& expected, double tolerance) {
+    Scalar<T> value(1);
+    return fault_of(run, p, value, [&] { return compare(expected, value, tolerance); });
+}
+
 /// Whether a number is NaN, and not the NaN that marks unwritten elements.
 template <class T> bool computed_nan(T x) { return std::isnan(x) && !gpulab::is_poison(x); }
 
@@ -134,31 +138,11 @@ template <class T>
 std::string first_fault(SumRun<T>* run, Backend backend, const Sizes& sizes, Inputs inputs = all_inputs) {
     for (const std::size_t n : sizes)
         for (const Input input : inputs) {
-            const SumProblem<T> p{numbers<T>(input, n, gpulab::testing::seed + n)};
-            const Expected<T> expected = expected_sum(p);
-            Scalar<T> sum(1);
-            const std::string fault = gpulab::testing::fault_of(run, p, sum, [&] {
-                return compare(expected, sum, input == Input::whole ? 0 : tolerance<T>(backend, n));
-            });
+            const SumProblem<T> p{numbers<T>(input, n, seed + n)};
+            const std::string fault =
+                fault_with(run, p, expected_sum(p), input == Input::whole ? 0 : tolerance<T>(backend, n));
             if (!fault.empty()) return fmt::format("n = {}, {}: {}", n, name_of(input), fault);
         }
-    return "";
-}
-
-/// Runs a variant that finds the smallest number (infinity where there is none) at every size.
-/// @param band what surrounds its buffers: a minimum that reads a value of low_guard_byte cannot hide it
-/// @return the first fault; "" when all answers are right
-template <class T>
-std::string first_minimum_fault(SumRun<T>* run, const Sizes& sizes, unsigned char band = gpulab::low_guard_byte) {
-    const gpulab::GuardBands bands(band);
-    for (const std::size_t n : sizes) {
-        const SumProblem<T> p{numbers<T>(Input::magnitudes, n, gpulab::testing::seed + n)};
-        Scalar<T> expected(1, std::numeric_limits<T>::infinity()), out(1);
-        for (const T x : p.a) expected[0] = std::min(expected[0], x);
-        const std::string fault =
-            gpulab::testing::fault_of(run, p, out, [&] { return gpulab::compare(expected, out, 0); });
-        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
-    }
     return "";
 }
 
@@ -166,14 +150,9 @@ std::string first_minimum_fault(SumRun<T>* run, const Sizes& sizes, unsigned cha
 template <class T>
 std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpulab::Tile>& tiles = {}) {
     constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
-    SumProblem<T> p{gpulab::random_vector<T>(n, gpulab::testing::seed)};
+    SumProblem<T> p{gpulab::random_vector<T>(n, seed)};
     std::vector<T>& a = p.a;
-    const auto sum_up = [&] {
-        Scalar<T> sum{0};
-        Stopwatch once;
-        gpulab::testing::in_turn([&] { run(p, sum, once); });
-        return sum[0];
-    };
+    const auto sum_up = [&] { return value_of(run, p); };
     for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8)) {
         const std::size_t next = (at + 1) % n;
         const T old = a[at], old_next = a[next];
@@ -196,20 +175,18 @@ template <class T> constexpr T smallest = std::numeric_limits<T>::denorm_min();
 /// A large denormal: a few of them add up to no denormal any more. Its multiples below 2^24 are exact.
 template <class T> inline const T large_denormal = std::ldexp(smallest<T>, std::numeric_limits<T>::digits - 4);
 
-/// Adds up n denormals, 1, 2 or 3 times `unit`. @pre n below 2^22
+/// n denormals, 1, 2 or 3 times `unit`. @pre n below 2^20
+template <class T> std::vector<T> denormals(std::size_t n, T unit = smallest<T>) {
+    std::vector<T> a(n);
+    for (std::size_t i = 0; i < n; ++i) a[i] = static_cast<T>(i % 3 + 1) * unit;
+    return a;
+}
+
+/// Adds up n denormals.
 template <class T> std::string denormal_fault(SumRun<T>* run, std::size_t n, T unit) {
-    SumProblem<T> p{std::vector<T>(n)};
-    std::size_t units = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * unit;
-        units += i % 3 + 1;
-    }
-    const T expected = static_cast<T>(units) * unit;
-    Scalar<T> sum{0};
-    Stopwatch once;
-    gpulab::testing::in_turn([&] { run(p, sum, once); });
-    if (sum[0] == expected) return "";
-    return fmt::format("n = {}: denormals add up to {} instead of {}", n, sum[0], expected);
+    const SumProblem<T> p{denormals<T>(n, unit)};
+    const T expected = std::accumulate(p.a.begin(), p.a.end(), T{0}), sum = value_of(run, p);
+    return sum == expected ? "" : fmt::format("n = {}: denormals add up to {} instead of {}", n, sum, expected);
 }
 
 /// Runs a variant of the prefix sum at every size, inclusive and exclusive, on the current device.
@@ -221,16 +198,14 @@ std::string first_scan_fault(ScanRun<T>* run, Backend backend, const Sizes& size
             for (const Input input : inputs) {
                 if (std::is_integral_v<T> && input != *inputs.begin()) continue;
                 ScanProblem<T> p{kind, {}};
-                if constexpr (std::is_integral_v<T>) p = make_scan_problem<T>(kind, n, gpulab::testing::seed + n);
-                else p.a = numbers<T>(input, n, gpulab::testing::seed + n);
+                if constexpr (std::is_integral_v<T>) p = make_scan_problem<T>(kind, n, seed + n);
+                else p.a = numbers<T>(input, n, seed + n);
                 const Prefixes<T> expected = expected_scan(p);
                 Prefixes<T> out(n);
-                const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
+                const std::string fault = fault_of(run, p, out, [&] {
                     return compare(p, expected, out, input == Input::whole ? 0 : scan_tolerance<T>(backend, n));
                 });
-                if (!fault.empty())
-                    return fmt::format("n = {}, {}, {}: {}", n, kind == Scan::inclusive ? "inclusive" : "exclusive",
-                                       name_of(input), fault);
+                if (!fault.empty()) return fmt::format("n = {}, {}, {}: {}", n, name_of(kind), name_of(input), fault);
             }
     return "";
 }
@@ -242,7 +217,7 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
                                std::size_t most = 400) {
     constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
     for (const Scan kind : {Scan::inclusive, Scan::exclusive}) {
-        ScanProblem<T> p{kind, numbers<T>(Input::whole, n, gpulab::testing::seed + n)};
+        ScanProblem<T> p{kind, numbers<T>(Input::whole, n, seed + n)};
         const Prefixes<T> finite = expected_scan(p);
         Prefixes<T> out(n);
         const Sizes all = places(n, tiles, n < 100'000 ? most : 4);
@@ -256,31 +231,26 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
                           expected.end(), special);
                 gpulab::poison(out);
                 Stopwatch once;
-                gpulab::testing::in_turn([&] { run(p, out, once); });
+                in_turn([&] { run(p, out, once); });
                 const std::string fault = gpulab::testing::special_fault(expected, out);
                 if (!fault.empty())
-                    return fmt::format("n = {}, {}, {} at {}: {}", n,
-                                       kind == Scan::inclusive ? "inclusive" : "exclusive", special, at, fault);
+                    return fmt::format("n = {}, {}, {} at {}: {}", n, name_of(kind), special, at, fault);
                 p.a[at] = old;
             }
     }
     return "";
 }
 
-/// The prefix sums of n denormals, which are denormals too. @pre n below 2^22
+/// The prefix sums of n denormals, which are denormals too.
 template <class T> std::string denormal_scan_fault(ScanRun<T>* run, std::size_t n) {
-    ScanProblem<T> p{Scan::inclusive, std::vector<T>(n)};
+    const ScanProblem<T> p{Scan::inclusive, denormals<T>(n)};
     Prefixes<T> expected(n), out(n);
-    std::size_t units = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * smallest<T>;
-        units += i % 3 + 1;
-        expected[i] = static_cast<T>(units) * smallest<T>;
-    }
+    std::partial_sum(p.a.begin(), p.a.end(), expected.begin());
     gpulab::poison(out);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { run(p, out, once); });
-    return gpulab::testing::special_fault(expected, out);
+    in_turn([&] { run(p, out, once); });
+    const std::string fault = gpulab::testing::special_fault(expected, out);
+    return fault.empty() ? "" : fmt::format("n = {}: {}", n, fault);
 }
 
 /// Runs a variant of the dot product at every size with every kind of input on the current device.
@@ -290,12 +260,9 @@ std::string first_dot_fault(DotRun<T>* run, Backend backend, const Sizes& sizes,
     for (const std::size_t n : sizes)
         for (const Input input : inputs) {
             const bool whole = input == Input::whole; // then both are, and no product or sum rounds
-            const DotProblem<T> p{numbers<T>(input, n, gpulab::testing::seed),
-                                  numbers<T>(whole ? Input::whole : Input::positive, n, gpulab::testing::seed + 5)};
-            const Expected<T> expected = expected_dot(p);
-            Scalar<T> dot(1);
-            const std::string fault = gpulab::testing::fault_of(
-                run, p, dot, [&] { return compare(expected, dot, whole ? 0 : dot_tolerance<T>(backend, n)); });
+            const DotProblem<T> p{numbers<T>(input, n, seed),
+                                  numbers<T>(whole ? Input::whole : Input::positive, n, seed + 5)};
+            const std::string fault = fault_with(run, p, expected_dot(p), whole ? 0 : dot_tolerance<T>(backend, n));
             if (!fault.empty()) return fmt::format("n = {}, {}: {}", n, name_of(input), fault);
         }
     return "";
@@ -310,7 +277,7 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
     };
     static constexpr Case cases[] = {
         {nan, 2, nan}, {nan, 0, nan}, {infinity, 2, infinity}, {infinity, -2, -infinity}, {infinity, 0, nan}};
-    DotProblem<T> p = make_dot_problem<T>(n, gpulab::testing::seed);
+    DotProblem<T> p = make_dot_problem<T>(n, seed);
     for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8))
         for (const bool in_a : {true, false}) {
             T &one = (in_a ? p.a : p.b)[at], &other = (in_a ? p.b : p.a)[at];
@@ -318,12 +285,10 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
             for (const Case& c : cases) {
                 one = c.special;
                 other = c.other;
-                Scalar<T> dot{0};
-                Stopwatch once;
-                gpulab::testing::in_turn([&] { run(p, dot, once); });
-                if (std::isnan(c.expected) ? !computed_nan(dot[0]) : dot[0] != c.expected)
+                const T dot = value_of(run, p);
+                if (std::isnan(c.expected) ? !computed_nan(dot) : dot != c.expected)
                     return fmt::format("n = {}, {} in {} at {}, times {}: expected {}, got {}", n, c.special,
-                                       in_a ? "a" : "b", at, c.other, c.expected, dot[0]);
+                                       in_a ? "a" : "b", at, c.other, c.expected, dot);
             }
             one = old_one;
             other = old_other;
@@ -331,21 +296,13 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
     return "";
 }
 
-/// The dot product of n denormals with ones and twos in turn, which is one too. @pre n below 2^20
+/// The dot product of n denormals with ones and twos in turn, which is one too.
 template <class T> std::string denormal_dot_fault(DotRun<T>* run, std::size_t n) {
-    DotProblem<T> p{std::vector<T>(n), std::vector<T>(n)};
-    std::size_t units = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * smallest<T>;
-        p.b[i] = static_cast<T>(i % 2 + 1);
-        units += (i % 3 + 1) * (i % 2 + 1);
-    }
-    const T expected = static_cast<T>(units) * smallest<T>;
-    Scalar<T> dot{0};
-    Stopwatch once;
-    gpulab::testing::in_turn([&] { run(p, dot, once); });
-    if (dot[0] == expected) return "";
-    return fmt::format("n = {}: products of denormals add up to {} instead of {}", n, dot[0], expected);
+    DotProblem<T> p{denormals<T>(n), std::vector<T>(n)};
+    for (std::size_t i = 0; i < n; ++i) p.b[i] = static_cast<T>(i % 2 + 1);
+    const T expected = std::inner_product(p.a.begin(), p.a.end(), p.b.begin(), T{0}), dot = value_of(run, p);
+    if (dot == expected) return "";
+    return fmt::format("n = {}: products of denormals add up to {} instead of {}", n, dot, expected);
 }
 
 /// Runs a variant of the series with every number of terms on the current device.
@@ -357,10 +314,7 @@ std::string first_series_fault(SeriesRun<T>* run, Backend backend, const Sizes& 
     for (const std::size_t terms : sizes)
         for (SeriesProblem<T> p : problems) {
             p.terms = terms;
-            const Expected<T> expected = expected_series(p);
-            Scalar<T> sum(1);
-            const std::string fault = gpulab::testing::fault_of(
-                run, p, sum, [&] { return compare(expected, sum, series_tolerance<T>(backend, terms)); });
+            const std::string fault = fault_with(run, p, expected_series(p), series_tolerance<T>(backend, terms));
             if (!fault.empty())
                 return fmt::format("{}, x = {}, {} terms: {}", p.series == Series::pi ? "pi" : "log", p.x, terms,
                                    fault);
@@ -384,9 +338,7 @@ inline std::string fault_beyond_32_bits(SeriesRun<double>* run, Backend backend)
     const Expected<double> pi{{std::acos(-1.0) + 1 / n}, 2 * (magnitude + 2 * std::log(2.0))};
     const Expected<double> log_2{{std::log(2.0) + 1 / (2 * n)}, magnitude};
     for (const auto& [series, expected] : {std::pair{Series::pi, pi}, std::pair{Series::log, log_2}}) {
-        Scalar<double> sum(1, gpulab::poison_value<double>());
-        Stopwatch once;
-        gpulab::testing::in_turn([&] { run({series, 1, terms}, sum, once); });
+        const Scalar<double> sum{value_of(run, {series, 1, terms})};
         const gpulab::Comparison comparison = compare(expected, sum, series_tolerance<double>(backend, terms));
         if (!comparison.passed) return comparison.message;
     }

@@ -2,7 +2,15 @@
 /// Another number of work-groups than the device calls for.
 #pragma once
 
+#include <cstddef>
+
+#if defined(GPULAB_WITH_OPENCL)
 #include "opencl/launch.hpp"
+#else
+namespace reduction {
+inline std::size_t groups_override = 0; // no rung reads it
+}
+#endif
 
 namespace reduction::testing {
 

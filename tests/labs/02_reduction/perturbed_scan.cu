@@ -1,5 +1,5 @@
-#include "perturbed_scan.hpp"
-
+// cuda_scan_look_back with blocks that begin in another order, or late, and cuda_scan_warp_duties with late ones: for
+// test_scan.cpp.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +12,8 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
+#include "scan.hpp"
+
 #include "gpulab_testing/perturbed_threads.cuh"
 
 namespace perturbed {
@@ -27,12 +29,14 @@ namespace perturbed {
 using gpulab::testing::LateThreads;
 using gpulab::testing::set_perturbed;
 
+/// Its blocks are numbered against the order in which they start.
 void scan_with_blocks_reversed(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                                gpulab::Stopwatch& watch) {
     set_perturbed({LateThreads::none, 1, 0, true});
     cuda_scan_look_back(p, out, watch);
 }
 
+/// Every second block is late.
 void scan_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
                            gpulab::Stopwatch& watch) {
     set_perturbed({LateThreads::all, 2, 0, false});

@@ -3,24 +3,15 @@
 #include <vector>
 
 #include "checks.hpp"
-#if defined(GPULAB_WITH_OPENCL)
 #include "groups.hpp"
-#endif
+#include "transfers.hpp"
 
+using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::largest_near_tile;
-using gpulab::testing::only_on;
-using gpulab::testing::sizes_next_to;
-using gpulab::testing::straddling_sizes;
-using gpulab::testing::VariantCases;
 using reduction::Scalar;
 using reduction::Series;
 using reduction::SeriesProblem;
-using reduction::testing::first_dot_fault;
-using reduction::testing::first_series_fault;
-using reduction::testing::Sizes;
-using reduction::testing::whole_numbers;
 
 namespace {
 
@@ -52,49 +43,42 @@ template <class T> std::string dot_fault_by_hand(reduction::DotRun<T>* run) {
         {{1, 2, 3}, {1, 1, infinity}, infinity},
     };
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        Scalar<T> dot(1, T{-1});
-        gpulab::Stopwatch once;
-        gpulab::testing::in_turn([&] { run({cases[i].a, cases[i].b}, dot, once); });
-        if (dot[0] != cases[i].expected && !(std::isnan(dot[0]) && std::isnan(cases[i].expected)))
-            return fmt::format("product {} by hand should be {}, got {}", i, cases[i].expected, dot[0]);
+        const T expected = cases[i].expected, dot = value_of(run, {cases[i].a, cases[i].b});
+        if (dot != expected && !(std::isnan(dot) && std::isnan(expected)))
+            return fmt::format("product {} by hand should be {}, got {}", i, expected, dot);
     }
     return "";
 }
 
 /// CPU variants multiply and add in double: a float does not hold 1e60 on the way to 0.
 std::string float_products_fault(reduction::DotRun<float>* run) {
-    Scalar<float> dot(1, -1.0f);
-    gpulab::Stopwatch once;
-    gpulab::testing::in_turn([&] { run({{1e30f, 1e30f}, {1e30f, -1e30f}}, dot, once); });
-    return dot[0] == 0 ? "" : fmt::format("1e30 1e30 - 1e30 1e30 should be 0, got {}", dot[0]);
+    const float dot = value_of(run, {{1e30f, 1e30f}, {1e30f, -1e30f}});
+    return dot == 0 ? "" : fmt::format("1e30 1e30 - 1e30 1e30 should be 0, got {}", dot);
 }
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
-template <class T> std::string contract_violation(const Dot<T>& v, std::vector<gpulab::Tile>& tiles) {
-    const auto p = reduction::make_dot_problem<T>(1000, gpulab::testing::seed);
-    return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles);
+template <class T> std::string contract(const Dot<T>& v, std::vector<gpulab::Tile>& tiles) {
+    return contract_violation(v, reduction::make_dot_problem<T>(1000, seed), Scalar<T>(1), tiles);
+}
+template <class T> std::string contract(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
+    return contract_violation(v, SeriesProblem<T>{Series::pi, 1, 1000}, Scalar<T>(1), tiles, "terms");
 }
 
 template <class T> void check_dot(const Dot<T>& v, Faults& faults) {
     faults.check("by hand", [&] { return dot_fault_by_hand<T>(v.run); });
     faults.check("every size", [&] { return first_dot_fault(v.run, v.backend, straddling_sizes()); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
+    faults.check("contract", [&] { return contract<T>(v, tiles); });
     faults.check("sizes next to its tiles", [&] {
         return first_dot_fault(v.run, v.backend, sizes_next_to(tiles, largest_near_tile(v.backend)), whole_numbers);
     });
-    faults.check("NaN and infinities", [&]() -> std::string {
-        for (const std::size_t n : reduction::testing::special_sizes(tiles, 100'000))
-            if (const std::string fault = reduction::testing::special_dot_fault(v.run, n, tiles); !fault.empty())
-                return fault;
-        return "";
+    faults.check("NaN and infinities", [&] {
+        return first_in(special_sizes(tiles, 100'000),
+                        [&](std::size_t n) { return special_dot_fault(v.run, n, tiles); });
     });
-    if (!v.baseline && reduction::testing::keeps_denormals<T>(v.backend)) // a library may take them for 0
-        faults.check("denormals", [&]() -> std::string {
-            for (const std::size_t n : {1, 1000, 100'003})
-                if (const std::string fault = reduction::testing::denormal_dot_fault(v.run, n); !fault.empty())
-                    return fault;
-            return "";
+    if (!v.baseline && keeps_denormals<T>(v.backend)) // a library may take them for 0
+        faults.check("denormals", [&] {
+            return first_in(Sizes{1, 1000, 100'003}, [&](std::size_t n) { return denormal_dot_fault(v.run, n); });
         });
     faults.check("2^24 + 8 elements",
                  [&] { return first_dot_fault(v.run, v.backend, {(1 << 24) + 8}, whole_numbers); });
@@ -104,22 +88,14 @@ template <class T> void check_dot(const Dot<T>& v, Faults& faults) {
         if (v.backend == Backend::cpu) faults.check("in double", [&] { return float_products_fault(v.run); });
 }
 
-const VariantCases float_dots(reduction::dot_variants<float>(), "multiplies and adds floats", "", check_dot<float>);
-const VariantCases double_dots(reduction::dot_variants<double>(), "multiplies and adds doubles", "", check_dot<double>);
-
 // Series.
-
-template <class T> std::string contract_violation(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
-    const SeriesProblem<T> p{Series::pi, 1, 1000};
-    return reduction::testing::contract_violation(v, p, Scalar<T>(1), tiles, "terms");
-}
 
 template <class T> void check_series(const Sequence<T>& v, Faults& faults) {
     faults.check("every size", [&] { return first_series_fault<T>(v.run, v.backend, {0, 1, 2, 33, 1025, 100'003}); });
     if (v.backend == Backend::cuda)
         faults.check("1000003 terms", [&] { return first_series_fault<T>(v.run, v.backend, {1'000'003}); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
+    faults.check("contract", [&] { return contract<T>(v, tiles); });
     faults.check("numbers of terms next to its tiles", [&] { // of the series whose terms fall slowly
         const std::vector<SeriesProblem<T>> slow = {{Series::pi, 1, 0}};
         return first_series_fault<T>(v.run, v.backend, sizes_next_to(tiles, 1 << 20, "terms"), slow);
@@ -130,24 +106,13 @@ template <class T> void check_series(const Sequence<T>& v, Faults& faults) {
         gpu = gpu || (v.backend == Backend::opencl && !gpulab::opencl().description().is_cpu);
 #endif
         if (gpu) // a CPU would take minutes
-            faults.check("2^32 + 325 terms",
-                         [&] { return reduction::testing::fault_beyond_32_bits(v.run, v.backend); });
+            faults.check("2^32 + 325 terms", [&] { return fault_beyond_32_bits(v.run, v.backend); });
     }
 }
 
-const VariantCases float_series(reduction::series_variants<float>(), "adds up a series of floats", "",
-                                check_series<float>);
-const VariantCases double_series(reduction::series_variants<double>(), "adds up a series of doubles", "",
-                                 check_series<double>);
-
-} // namespace
-
-#if defined(GPULAB_WITH_OPENCL)
-namespace {
-
 template <class T> void check_dot_groups(const Dot<T>& v, Faults& faults) {
     for (const std::size_t groups : {1, 2, 255, 256, 257, 1000}) { // fewer and more than a group has items
-        const reduction::testing::Groups requested(groups);
+        const Groups requested(groups);
         faults.check(fmt::format("{} groups", groups), [&] {
             return first_dot_fault(v.run, v.backend, {1023, 300'007});
         });
@@ -156,94 +121,89 @@ template <class T> void check_dot_groups(const Dot<T>& v, Faults& faults) {
 
 template <class T> void check_series_groups(const Sequence<T>& v, Faults& faults) {
     {
-        const reduction::testing::Groups requested(1000); // more than a group has items
+        const Groups requested(1000); // more than a group has items
         faults.check("1000 groups", [&] { return first_series_fault<T>(v.run, v.backend, {100'003}); });
     }
     if constexpr (std::is_same_v<T, float>)
         faults.check("2^25 terms", [&] { // near x = -1 they hardly fall: a sign that is a little wrong adds up
             const SeriesProblem<float> p{Series::log, -0x1.fffffep-1f, 1u << 25};
-            Scalar<float> sum(1, gpulab::poison_value<float>());
-            gpulab::Stopwatch once;
-            gpulab::testing::in_turn([&] { v.run(p, sum, once); });
             const double tolerance = reduction::series_tolerance<float>(v.backend, p.terms);
-            return reduction::compare(reduction::expected_series(p), sum, tolerance).message;
+            return reduction::compare(reduction::expected_series(p), Scalar<float>{value_of(v.run, p)}, tolerance)
+                .message;
         });
 }
-
-const VariantCases float_dot_groups(reduction::dot_variants<float>(),
-                                    "joins the float products of any number of groups", "", check_dot_groups<float>,
-                                    only_on<Backend::opencl>);
-const VariantCases double_dot_groups(reduction::dot_variants<double>(),
-                                     "joins the double products of any number of groups", "", check_dot_groups<double>,
-                                     only_on<Backend::opencl>);
-const VariantCases float_series_groups(reduction::series_variants<float>(),
-                                       "joins the float terms of any number of groups", "", check_series_groups<float>,
-                                       only_on<Backend::opencl>);
-const VariantCases double_series_groups(reduction::series_variants<double>(),
-                                        "joins the double terms of any number of groups", "",
-                                        check_series_groups<double>, only_on<Backend::opencl>);
 
 /// For oclgrind: a ragged group, then two grids of two groups with a ragged group behind.
 template <class T> void check_small_dot(const Dot<T>& v, Faults& faults) {
     faults.check("one group", [&] { return first_dot_fault(v.run, v.backend, {33}, whole_numbers); });
-    const reduction::testing::Groups requested(2);
+    const Groups requested(2);
     faults.check("three rounds", [&] { return first_dot_fault(v.run, v.backend, {2 * 512 + 5}, whole_numbers); });
 }
 template <class T> void check_small_series(const Sequence<T>& v, Faults& faults) {
-    const reduction::testing::Groups requested(1);
+    const Groups requested(1);
     const std::vector<SeriesProblem<T>> both = {{Series::pi, 1, 0}, {Series::log, T(-0.5), 0}};
     faults.check("three rounds", [&] { return first_series_fault<T>(v.run, v.backend, {2 * 256 + 5}, both); });
 }
 
-const VariantCases oclgrind_float_dots(reduction::dot_variants<float>(), "multiplies and adds floats under oclgrind",
-                                       "[.oclgrind]", check_small_dot<float>, only_on<Backend::opencl>);
-const VariantCases oclgrind_double_dots(reduction::dot_variants<double>(), "multiplies and adds doubles under oclgrind",
-                                        "[.oclgrind]", check_small_dot<double>, only_on<Backend::opencl>);
-const VariantCases oclgrind_float_series(reduction::series_variants<float>(),
-                                         "adds up a series of floats under oclgrind", "[.oclgrind]",
-                                         check_small_series<float>, only_on<Backend::opencl>);
-const VariantCases oclgrind_double_series(reduction::series_variants<double>(),
-                                          "adds up a series of doubles under oclgrind", "[.oclgrind]",
-                                          check_small_series<double>, only_on<Backend::opencl>);
-
-} // namespace
-#endif
-
-#if defined(GPULAB_WITH_CUDA)
-namespace {
-
 /// For compute-sanitizer: less than a tile, two tiles and a ragged one, and a grid that goes round.
 template <class T> void check_sanitized_dot(const Dot<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
+    faults.check("contract", [&] { return contract<T>(v, tiles); });
     Sizes sizes = {0, 1, 1000};
     for (const gpulab::Tile& tile : tiles) sizes.push_back(2 * tile.size + 5);
     faults.check("small sizes", [&] { return first_dot_fault(v.run, v.backend, sizes, whole_numbers); });
 }
 template <class T> void check_sanitized_series(const Sequence<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
+    faults.check("contract", [&] { return contract<T>(v, tiles); });
     Sizes terms = {0, 1};
     for (const gpulab::Tile& tile : tiles) terms.push_back(2 * tile.size + 5);
     const std::vector<SeriesProblem<T>> both = {{Series::pi, 1, 0}, {Series::log, T(-0.5), 0}};
     faults.check("few terms", [&] { return first_series_fault<T>(v.run, v.backend, terms, both); });
 }
 
-const VariantCases sanitizer_float_dots(reduction::dot_variants<float>(),
-                                        "multiplies and adds floats under compute-sanitizer", "[.sanitizer]",
-                                        check_sanitized_dot<float>, gpulab::testing::own_cuda);
-const VariantCases sanitizer_double_dots(reduction::dot_variants<double>(),
-                                         "multiplies and adds doubles under compute-sanitizer", "[.sanitizer]",
-                                         check_sanitized_dot<double>, gpulab::testing::own_cuda);
-const VariantCases sanitizer_float_series(reduction::series_variants<float>(),
-                                          "adds up a series of floats under compute-sanitizer", "[.sanitizer]",
-                                          check_sanitized_series<float>, gpulab::testing::own_cuda);
-const VariantCases sanitizer_double_series(reduction::series_variants<double>(),
-                                           "adds up a series of doubles under compute-sanitizer", "[.sanitizer]",
-                                           check_sanitized_series<double>, gpulab::testing::own_cuda);
+/// The dot products that the study transfers times with their copies.
+template <class T> std::vector<Dot<T>> with_copies() {
+    constexpr bool in_double = std::is_same_v<T, double>;
+    return {{"opencl_copies_and_dot", "", Backend::opencl, GPULAB_IF_OPENCL(reduction::opencl_copies_and_dot<T>),
+             gpulab::Needs{.fp64 = in_double}},
+            {"cuda_copies_and_dot", "", Backend::cuda, GPULAB_IF_CUDA(reduction::cuda_copies_and_dot<T>)}};
+}
+
+/// At sizes next to those of a group and a grid.
+template <class T> void check_copies(const Dot<T>& v, Faults& faults) {
+    faults.check("every size", [&] { return first_dot_fault(v.run, v.backend, {1, 255, 256, 257, 100'003}); });
+    faults.check("its reset", [&] {
+        const auto p = reduction::make_dot_problem<T>(1000, seed);
+        return reset_fault([&](Scalar<T>& out, gpulab::Stopwatch& watch) { v.run(p, out, watch); }, Scalar<T>(1));
+    });
+}
+
+template <class T> bool add_cases(const std::string& floats) {
+    const auto dots = reduction::dot_variants<T>();
+    VariantCases(dots, "multiplies and adds " + floats + "s", "", check_dot<T>);
+    VariantCases(dots, "joins the " + floats + " products of any number of groups", "", check_dot_groups<T>,
+                 only_on<Backend::opencl>);
+    VariantCases(dots, "multiplies and adds " + floats + "s under oclgrind", "[.oclgrind]", check_small_dot<T>,
+                 only_on<Backend::opencl>);
+    VariantCases(dots, "multiplies and adds " + floats + "s under compute-sanitizer", "[.sanitizer]",
+                 check_sanitized_dot<T>, own_cuda);
+    VariantCases(with_copies<T>(), "multiplies and adds " + floats + "s", "", check_copies<T>);
+    VariantCases(with_copies<T>(), "multiplies and adds " + floats + "s under compute-sanitizer", "[.sanitizer]",
+                 check_copies<T>, own_cuda);
+    const auto series = reduction::series_variants<T>();
+    VariantCases(series, "adds up a series of " + floats + "s", "", check_series<T>);
+    VariantCases(series, "joins the " + floats + " terms of any number of groups", "", check_series_groups<T>,
+                 only_on<Backend::opencl>);
+    VariantCases(series, "adds up a series of " + floats + "s under oclgrind", "[.oclgrind]", check_small_series<T>,
+                 only_on<Backend::opencl>);
+    VariantCases(series, "adds up a series of " + floats + "s under compute-sanitizer", "[.sanitizer]",
+                 check_sanitized_series<T>, own_cuda);
+    return true;
+}
+const bool added[] = {add_cases<float>("float"), add_cases<double>("double")};
 
 } // namespace
-#endif
 
 TEST_CASE("the terms of the series are those of the book") {
     CHECK(reduction::series_term(Series::pi, 0, 0) == 4);

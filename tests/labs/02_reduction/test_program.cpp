@@ -22,6 +22,8 @@
 #include "studies.hpp"
 #include "transfers.hpp"
 
+using namespace gpulab::testing;
+using namespace reduction::testing;
 using gpulab::Backend;
 using Json = nlohmann::json;
 
@@ -31,44 +33,39 @@ extern const char* const series_cl; // what the build makes of series.cl
 
 namespace {
 
-const gpulab::testing::Program program("reduction", REDUCTION_PROGRAM);
+const Program program("reduction", REDUCTION_PROGRAM);
 
 std::set<std::string> all_variants() {
-    return gpulab::testing::names_of(reduction::sum_variants<float>(), reduction::optional_sum_variants<float>(),
-                                     reduction::dot_variants<float>(), reduction::series_variants<float>(),
-                                     reduction::scan_variants<float>(), reduction::histogram_variants<float>());
+    return names_of(reduction::sum_variants<float>(), reduction::optional_sum_variants<float>(),
+                    reduction::dot_variants<float>(), reduction::series_variants<float>(),
+                    reduction::scan_variants<float>(), reduction::histogram_variants<float>());
 }
 
 /// Excuses the rungs that are wrong by their own test. @param n the size that the program runs
-template <class T> gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
-    using gpulab::testing::known_wrong;
+template <class T> KnownWrong wrong_rungs(std::size_t n) {
     const auto sizes = [n](const auto& v) {
-        return reduction::testing::Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
+        return Sizes{100, v.name.ends_with("one_block") ? std::min<std::size_t>(n, 1024) : n};
     };
-    std::vector<gpulab::testing::KnownWrong> tables = {known_wrong(reduction::scan_variants<T>(), [=](const auto& v) {
-        return reduction::testing::first_scan_fault<T>(v.run, v.backend, sizes(v));
-    })};
+    std::vector<KnownWrong> tables = {known_wrong(
+        reduction::scan_variants<T>(), [=](const auto& v) { return first_scan_fault<T>(v.run, v.backend, sizes(v)); })};
     if constexpr (std::is_floating_point_v<T>) {
         tables.push_back(known_wrong(reduction::histogram_variants<T>(), [=](const auto& v) -> std::string {
-            const auto p = reduction::make_histogram_problem<T>(n, 256, gpulab::testing::seed);
+            const auto p = reduction::make_histogram_problem<T>(n, 256, seed);
             reduction::Counts counts(256);
-            return gpulab::testing::fault_of(
-                v.run, p, counts, [&] { return gpulab::compare(reduction::expected_histogram(p), counts, 0); });
+            return fault_of(v.run, p, counts,
+                            [&] { return gpulab::compare(reduction::expected_histogram(p), counts, 0); });
         }));
-        tables.push_back(known_wrong(reduction::sum_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_fault<T>(v.run, v.backend, sizes(v));
-        }));
-        tables.push_back(known_wrong(reduction::dot_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_dot_fault<T>(v.run, v.backend, sizes(v));
-        }));
-        tables.push_back(known_wrong(reduction::series_variants<T>(), [=](const auto& v) {
-            return reduction::testing::first_series_fault<T>(v.run, v.backend, sizes(v));
-        }));
+        tables.push_back(known_wrong(reduction::sum_variants<T>(),
+                                     [=](const auto& v) { return first_fault<T>(v.run, v.backend, sizes(v)); }));
+        tables.push_back(known_wrong(reduction::dot_variants<T>(),
+                                     [=](const auto& v) { return first_dot_fault<T>(v.run, v.backend, sizes(v)); }));
+        tables.push_back(known_wrong(reduction::series_variants<T>(),
+                                     [=](const auto& v) { return first_series_fault<T>(v.run, v.backend, sizes(v)); }));
     }
-    return gpulab::testing::any_of(tables);
+    return any_of(tables);
 }
 
-const gpulab::testing::ProgramCases contract([] {
+const ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = REDUCTION_README,
@@ -91,7 +88,7 @@ const gpulab::testing::ProgramCases contract([] {
         // Of the sum, whose rungs may need what OpenCL 3.0 leaves to the device, see below.
         .operations = {{"--op dot --n 100003 --repeat 2",
                         {{"n", 100003}},
-                        gpulab::testing::backends_of(reduction::dot_variants<float>()),
+                        backends_of(reduction::dot_variants<float>()),
                         "cpu_dot",
                         wrong_rungs<float>(100003)}},
         .memory = {{"--n 3e8", 4 * 3e8, 4 * 3e8},
@@ -99,9 +96,9 @@ const gpulab::testing::ProgramCases contract([] {
                    {"--op inclusive-scan --n 1e8", 8e8, 12e8}, // on the host the reference besides
                    {"--op histogram --n 3e8", 4 * 3e8, 4 * 3e8},
                    {"--study ladder --n 3e8", 4 * 3e8, 4 * 3e8}},
-        .study = [](const std::string& name) -> std::optional<gpulab::testing::StudyCase> {
+        .study = [](const std::string& name) -> std::optional<StudyCase> {
             if (name == "table-1-1" || name == "lost-update") return std::nullopt;
-            return gpulab::testing::StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
+            return StudyCase{name == "transfers" ? "" : "--n 10000", 1, wrong_rungs<float>(10000)};
         },
         .per_element = "ns_per_element",
         .elements = [](const Json& problem, const Json&) { return problem["n"].get<double>(); },
@@ -113,34 +110,32 @@ const gpulab::testing::ProgramCases contract([] {
 TEST_CASE("every sum that can run passes, and the others are skipped with reasons", "[program]") {
     auto run = program.results("--n 100003 --repeat 2");
     Json& rows = run["variants"];
-    CHECK(rows.size() ==
-          gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::sum_variants<float>())) +
-              gpulab::testing::rows_of(gpulab::testing::backends_of(reduction::optional_sum_variants<float>())));
+    CHECK(rows.size() == rows_of(backends_of(reduction::sum_variants<float>())) +
+                             rows_of(backends_of(reduction::optional_sum_variants<float>())));
     Json others = Json::array();
     for (const auto& v : rows)
         if (v["status"] != "skipped" || !v["reason"].get<std::string>().starts_with("needs OpenCL C 3.0 with "))
             others.push_back(v);
     CHECK(rows.size() - others.size() <= 2 * gpulab::devices(Backend::opencl).size());
     rows = others;
-    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<float>(100003)) == "");
+    CHECK(run_fault(run, "cpu_sequential", wrong_rungs<float>(100003)) == "");
 }
 
 TEST_CASE("a name names one variant, and the tables for float and double have the same rows", "[program]") {
-    CHECK(all_variants().size() ==
-          reduction::sum_variants<float>().size() + reduction::optional_sum_variants<float>().size() +
-              reduction::dot_variants<float>().size() + reduction::series_variants<float>().size() +
-              reduction::scan_variants<float>().size() + reduction::histogram_variants<float>().size());
-    const auto same = [](const auto& a, const auto& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                          [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; });
+    std::size_t rows = 0;
+    const auto same = [&](const auto& a, const auto& b) {
+        rows += a.size();
+        CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                         [](const auto& x, const auto& y) { return x.name == y.name && x.backend == y.backend; }));
     };
-    CHECK(same(reduction::sum_variants<float>(), reduction::sum_variants<double>()));
-    CHECK(same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>()));
-    CHECK(same(reduction::dot_variants<float>(), reduction::dot_variants<double>()));
-    CHECK(same(reduction::series_variants<float>(), reduction::series_variants<double>()));
-    CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<double>()));
-    CHECK(same(reduction::scan_variants<float>(), reduction::scan_variants<int>()));
-    CHECK(same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>()));
+    same(reduction::sum_variants<float>(), reduction::sum_variants<double>());
+    same(reduction::optional_sum_variants<float>(), reduction::optional_sum_variants<double>());
+    same(reduction::dot_variants<float>(), reduction::dot_variants<double>());
+    same(reduction::series_variants<float>(), reduction::series_variants<double>());
+    same(reduction::scan_variants<float>(), reduction::scan_variants<double>());
+    same(reduction::histogram_variants<float>(), reduction::histogram_variants<double>());
+    CHECK(all_variants().size() == rows);
+    same(reduction::scan_variants<float>(), reduction::scan_variants<int>());
 }
 
 TEST_CASE("every operation runs from the command line, also for n = 0", "[program]") {
@@ -176,7 +171,7 @@ TEST_CASE("every operation runs from the command line, also for n = 0", "[progra
 
 TEST_CASE("the table shows values in as many digits as tell two numbers of a type apart", "[program]") {
     for (const auto& [type, digits] : {std::pair("float", 9), {"double", 17}}) {
-        const gpulab::testing::ScratchFile json;
+        const ScratchFile json;
         const auto run =
             program(fmt::format("--n 1000 --backend cpu --repeat 1 --type {} --json {}", type, json.path()));
         const auto file = json.json(); // named: a range-for does not keep the parts of a temporary alive
@@ -195,8 +190,8 @@ TEST_CASE("the table of transfers has speed-ups and rates of both times", "[prog
 }
 
 TEST_CASE("the study transfers times copies and kernel, and neither allocation nor filling", "[program][thorough]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
-    gpulab::testing::Outcome outcome;
+    (void)devices_or_skip(Backend::opencl);
+    Outcome outcome;
     std::vector<reduction::TransferRow> rows;
     for (const auto& run : program.results("--study transfers --repeat 1 --device opencl:0", &outcome)) {
         const auto& kernel = run["variants"][0];
@@ -212,50 +207,9 @@ TEST_CASE("the study transfers times copies and kernel, and neither allocation n
     CHECK(outcome.out.find(reduction::text_of(rows)) != std::string::npos);
 }
 
-namespace {
-/// Whether a dot product that is timed with its copies is right at sizes next to those of a group and a grid.
-[[maybe_unused]] std::string copies_fault(Backend backend, reduction::DotRun<float>* floats,
-                                          reduction::DotRun<double>* doubles) {
-    for (const auto& device : gpulab::testing::devices_or_skip(backend)) {
-        gpulab::use(device);
-        const reduction::testing::Sizes sizes = {1, 255, 256, 257, 100'003};
-        if (const std::string fault = reduction::testing::first_dot_fault(floats, backend, sizes); !fault.empty())
-            return fault;
-        if (!device.fp64) continue;
-        if (const std::string fault = reduction::testing::first_dot_fault(doubles, backend, sizes); !fault.empty())
-            return fault;
-        const auto p = reduction::make_dot_problem<float>(1000, gpulab::testing::seed);
-        reduction::Scalar<float> dot(1);
-        const auto run = [&](reduction::Scalar<float>& out, gpulab::Stopwatch& watch) { floats(p, out, watch); };
-        if (const std::string fault = gpulab::testing::reset_fault(run, dot); !fault.empty()) return fault;
-    }
-    return "";
-}
-} // namespace
-
-#if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("the dot product that the study transfers times is right on OpenCL devices", "[opencl]") {
-    const std::string fault = copies_fault(Backend::opencl, reduction::opencl_copies_and_dot<float>,
-                                           reduction::opencl_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-#endif
-#if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the dot product that the study transfers times is right on CUDA devices", "[cuda]") {
-    const std::string fault = // outside of CHECK, because it skips where there is no device
-        copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-TEST_CASE("the dot product that the study transfers times, under compute-sanitizer", "[.sanitizer]") {
-    const std::string fault = // outside of CHECK, because it skips where there is no device
-        copies_fault(Backend::cuda, reduction::cuda_copies_and_dot<float>, reduction::cuda_copies_and_dot<double>);
-    CHECK(fault == "");
-}
-#endif
-
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("terms of a series are right where their number has more than 31 bits", "[program]") {
-    gpulab::use(gpulab::testing::devices_or_skip(Backend::opencl).front());
+    gpulab::use(devices_or_skip(Backend::opencl).front());
     const std::string text =
         std::string(series_cl) +
         "\n#line 1 \"one.cl\"\n"
@@ -278,7 +232,7 @@ TEST_CASE("terms of a series are right where their number has more than 31 bits"
 
 TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1", "[program]") {
     const auto check = [](const nlohmann::json& run, const std::string& reference) {
-        CHECK(gpulab::testing::reference_fault(run, reference) == "");
+        CHECK(reference_fault(run, reference) == "");
         CHECK(run["variants"][0]["name"] == reference);
         CHECK(run["variants"][0]["speedup"] == 1.0);
     };
@@ -299,7 +253,7 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
 
 TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads up to all, with their efficiency",
           "[program][thorough]") {
-    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
+    const Environment set("GPULAB_CPU_THREADS", "3");
     const auto runs = program.results("--study table-1-1 --repeat 1 --warmup 0");
     REQUIRE(runs.size() == 9);
     const auto wrong = wrong_rungs<double>(1'000'003);
@@ -308,7 +262,7 @@ TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads u
         const std::size_t threads = 1 + i % 3;
         CHECK(problem["terms"] == std::array{1'000'000, 10'000'000, 20'000'000}[i / 3]);
         CHECK(problem["threads"] == threads);
-        CHECK(gpulab::testing::reference_fault(runs[i], "cpu_series") == "");
+        CHECK(reference_fault(runs[i], "cpu_series") == "");
         REQUIRE(runs[i]["variants"].size() == 1);
         const auto& v = runs[i]["variants"][0];
         INFO(v.dump());

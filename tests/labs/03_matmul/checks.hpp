@@ -15,8 +15,6 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
 #include "matmul.hpp"
 #include "special.hpp"
 
@@ -60,8 +58,8 @@ template <class T> std::vector<Shape> largest_shapes() {
 /// rounding leaves room for a lost product among many, here nothing does.
 template <class T> Problem<T> whole_problem(std::size_t m, std::size_t k, std::size_t n) {
     Problem<T> p{m, k, n, std::vector<T>(m * k), std::vector<T>(k * n)};
-    for (std::size_t i = 0; i < p.a.size(); ++i) p.a[i] = whole_number<T>(gpulab::testing::seed, i);
-    for (std::size_t i = 0; i < p.b.size(); ++i) p.b[i] = whole_number<T>(gpulab::testing::seed + 1, i);
+    for (std::size_t i = 0; i < p.a.size(); ++i) p.a[i] = whole_number<T>(seed, i);
+    for (std::size_t i = 0; i < p.b.size(); ++i) p.b[i] = whole_number<T>(seed + 1, i);
     return p;
 }
 
@@ -71,54 +69,44 @@ template <class T> struct Example {
     Output<T> reference;
 };
 
-/// The example of one shape with whole numbers. Made once, for all variants.
-template <class T> const Example<T>& whole_example(const Shape& s) {
+/// The example of one shape, made once, for all variants: with whole numbers, or with random ones in (-1, 1).
+template <class T, bool whole> const Example<T>& example(const Shape& s) {
     static std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Example<T>> made;
     const auto [at, is_new] = made.try_emplace({s.m, s.k, s.n});
     Example<T>& e = at->second;
     if (is_new) {
-        e.problem = whole_problem<T>(s.m, s.k, s.n);
+        e.problem = whole ? whole_problem<T>(s.m, s.k, s.n) : make_problem<T>(s.m, s.k, s.n, seed + s.m + s.n);
         e.reference = reference_product(e.problem);
     }
     return e;
 }
+template <class T> const Example<T>& whole_example(const Shape& s) { return example<T, true>(s); }
 
-/// The example of one shape with random numbers in (-1, 1).
-template <class T> const Example<T>& random_example(const Shape& s) {
-    static std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Example<T>> made;
-    const auto [at, is_new] = made.try_emplace({s.m, s.k, s.n});
-    Example<T>& e = at->second;
-    if (is_new) {
-        e.problem = make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed + s.m + s.n);
-        e.reference = reference_product(e.problem);
-    }
-    return e;
+/// What is wrong with a variant's answer to an example, or "", with its shape. @param judge compares the output
+template <class T, class Judge>
+std::string example_fault(const AnyRun<T>& run, const Problem<T>& p, const Judge& judge) {
+    Output<T> c(p.size());
+    const std::string fault = fault_of(run, p, c, [&] { return judge(c); });
+    return fault.empty() ? "" : fmt::format("{} x {} x {}: {}", p.m, p.k, p.n, fault);
 }
 
 /// Runs a variant on every shape on the current device: with whole numbers, which leave no error to tolerate.
 /// @return the first fault, with its shape; "" when all answers are right
 template <class T> std::string whole_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
-    for (const Shape& s : shapes) {
-        const auto& [p, reference] = whole_example<T>(s);
-        Output<T> c(p.size());
-        const std::string fault =
-            gpulab::testing::fault_of(run, p, c, [&] { return gpulab::compare(reference, c, 0); });
-        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
-    }
-    return "";
+    return first_in(shapes, [&](const Shape& s) {
+        const Example<T>& e = whole_example<T>(s);
+        return example_fault(run, e.problem, [&](const auto& c) { return gpulab::compare(e.reference, c, 0); });
+    });
 }
 
 /// The same with random numbers, which show lost digits.
 template <class T>
 std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, const InputError& input_error = {}) {
-    for (const Shape& s : shapes) {
-        const auto& [p, reference] = random_example<T>(s);
-        Output<T> c(p.size());
-        const std::string fault =
-            gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c, input_error); });
-        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
-    }
-    return "";
+    return first_in(shapes, [&](const Shape& s) {
+        const Example<T>& e = example<T, false>(s);
+        return example_fault(run, e.problem,
+                             [&](const auto& c) { return compare(e.problem, e.reference, c, input_error); });
+    });
 }
 
 /// Both. Either may find what the other does not.
@@ -132,7 +120,7 @@ std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, 
 template <class T> std::string fault_by_hand(const AnyRun<T>& run) {
     Output<T> c(4);
     Stopwatch once;
-    const std::string stray = stray_write<T>(run, {2, 3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}}, c, once);
+    const std::string stray = stray_write(run, Problem<T>{2, 3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}}, c, once);
     if (!stray.empty()) return stray;
     if (c == Output<T>{58, 64, 139, 154}) return "";
     return fmt::format("(1 2 3; 4 5 6) (7 8; 9 10; 11 12) should be (58 64; 139 154), got ({} {}; {} {})", c[0], c[1],
@@ -187,7 +175,7 @@ template <class T> std::string contract_violation(Rung<T>& rung) {
     for (const Shape& s : {Shape{33, 30, 31}, Shape{31, 2000, 33}}) {
         Output<T> c(s.m * s.n);
         Stopwatch once;
-        if (std::string stray = stray_write<T>(rung.run, whole_example<T>(s).problem, c, once); !stray.empty())
+        if (std::string stray = stray_write(rung.run, whole_example<T>(s).problem, c, once); !stray.empty())
             return stray;
         const std::string fault =
             gpulab::testing::contract_violation(rung.backend, rung.baseline, once, {"m", "k", "n", "elements"});
@@ -195,8 +183,7 @@ template <class T> std::string contract_violation(Rung<T>& rung) {
         rung.tiles.insert(rung.tiles.end(), once.tiles().begin(), once.tiles().end());
     }
     const Problem<T> p = whole_example<T>({33, 30, 31}).problem;
-    return gpulab::testing::reset_fault([&](Output<T>& c, Stopwatch& watch) { rung.run(p, c, watch); },
-                                        Output<T>(33 * 31));
+    return reset_fault([&](Output<T>& c, Stopwatch& watch) { rung.run(p, c, watch); }, Output<T>(33 * 31));
 }
 
 /// Shapes with one side next to a tile and the others small: one row, one column, sums of one product, rows that are
@@ -204,8 +191,8 @@ template <class T> std::string contract_violation(Rung<T>& rung) {
 inline std::vector<Shape> shapes_next_to(const std::vector<gpulab::Tile>& tiles) {
     constexpr std::size_t largest = 1 << 17;
     const auto sizes = [&](std::string_view of) {
-        std::vector<std::size_t> all = gpulab::testing::sizes_next_to(tiles, largest, of);
-        for (const std::size_t size : gpulab::testing::sizes_next_to(tiles, largest, "elements")) all.push_back(size);
+        std::vector<std::size_t> all = sizes_next_to(tiles, largest, of);
+        for (const std::size_t size : sizes_next_to(tiles, largest, "elements")) all.push_back(size);
         for (std::size_t size = 1; size <= 40; ++size) all.push_back(size);
         std::ranges::sort(all);
         all.erase(std::ranges::unique(all).begin(), all.end());
@@ -242,6 +229,12 @@ template <class T> std::vector<Shape> special_shapes(const Rung<T>& rung) {
     return all;
 }
 
+/// Makes a check of special values at each of these shapes.
+template <class T, std::string fault_at(const AnyRun<T>&, const Exact&, const Shape&)>
+std::string at_special_shapes(Rung<T>& rung) {
+    return first_in(special_shapes(rung), [&](const Shape& s) { return fault_at(rung.run, rung.exact, s); });
+}
+
 /// A check and its name.
 template <class T> struct Check {
     std::string_view name;
@@ -268,20 +261,16 @@ template <class T> const std::vector<Check<T>>& checks() {
              if (!fault.empty() || rung.of_study) return fault;
              return whole_fault<T>(rung.run, rung.able(largest_shapes<T>()));
          }},
-        {"the identity",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), identity_fault<T>); }},
-        {"NaN and infinities at every place of a tile's edge",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), edges_fault<T>); }},
-        {"zeros times NaN and infinities",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), zeros_fault<T>); }},
-        {"denormals",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), denormals_fault<T>); }},
+        {"the identity", at_special_shapes<T, identity_fault<T>>},
+        {"NaN and infinities at every place of a tile's edge", at_special_shapes<T, edges_fault<T>>},
+        {"zeros times NaN and infinities", at_special_shapes<T, zeros_fault<T>>},
+        {"denormals", at_special_shapes<T, denormals_fault<T>>},
     };
     return all;
 }
 
 /// Makes every check of a variant on the current device.
-template <class T> void check_rung(Rung<T> rung, gpulab::testing::Faults& faults) {
+template <class T> void check_rung(Rung<T> rung, Faults& faults) {
     for (const Check<T>& check : checks<T>()) faults.check(check.name, [&] { return check.fault(rung); });
 }
 
@@ -299,15 +288,14 @@ inline std::vector<Shape> shapes_for_tools(const std::vector<gpulab::Tile>& tile
 
 /// The answers to shapes with whole numbers, each computed once.
 template <class T> std::string fault_once(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
-    for (const Shape& s : shapes) {
+    return first_in(shapes, [&](const Shape& s) {
         const auto& [p, reference] = whole_example<T>(s);
         Output<T> c(p.size());
         Stopwatch once;
-        std::string fault = stray_write<T>(run, p, c, once);
+        std::string fault = stray_write(run, p, c, once);
         if (fault.empty()) fault = gpulab::compare(reference, c, 0).message;
-        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
-    }
-    return "";
+        return fault.empty() ? "" : fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
+    });
 }
 
 /// What is wrong with a variant's answers to the shapes for tools, or "".
@@ -315,7 +303,7 @@ template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_
     if (rung.max_elements <= 1024) return fault_once<T>(rung.run, {{1, 1, 1}, {31, 7, 33}, {1, 5, 1024}});
     Output<T> c(1);
     Stopwatch once;
-    const std::string stray = stray_write<T>(rung.run, whole_example<T>({1, 1, 1}).problem, c, once);
+    const std::string stray = stray_write(rung.run, whole_example<T>({1, 1, 1}).problem, c, once);
     return stray.empty() ? fault_once<T>(rung.run, shapes_for_tools(once.tiles(), rounds)) : stray;
 }
 

@@ -3,31 +3,16 @@
 /// have one product each, and all threads judge them against it.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
 
-#include "gpulab/device.hpp"
-#include "gpulab/error.hpp"
-#include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
-#include "gpulab/parallel.hpp"
-#include "gpulab_testing/large.hpp"
+#include "gpulab_testing/large_cases.hpp"
 #include "matmul.hpp"
+#include "special.hpp"
 
 namespace matmul::testing {
-
-/// Calls `body(row)` for every row of C, on all CPU threads.
-template <class Body> void each_row(std::size_t rows, const Body& body) {
-    std::atomic<std::size_t> next{0};
-    gpulab::Threads workers;
-    for (unsigned t = 0; t < std::max(1u, static_cast<unsigned>(gpulab::hardware_threads())); ++t)
-        workers.start([&] {
-            for (std::size_t i = next++; i < rows; i = next++) body(i);
-        });
-}
 
 /// Which matrix is the large one.
 enum class Large { a, b, c };
@@ -69,23 +54,15 @@ inline float large_element(const Problem<float>& p, Large matrix, std::size_t i,
 /// What is wrong with a variant's answer to such a product, or "".
 template <class RunLike>
 std::string large_fault(const RunLike& run, const Problem<float>& p, Large matrix, Output<float>& c) {
-    const auto row = [&](std::size_t i) { return c.begin() + static_cast<std::ptrdiff_t>(i * p.n); };
-    each_row(p.m, [&](std::size_t i) { std::fill_n(row(i), p.n, gpulab::poison_value<float>()); });
-    gpulab::take_stray_write();
-    try {
-        gpulab::Stopwatch once;
-        gpulab::testing::in_turn([&] { run(p, c, once); });
-    } catch (const gpulab::WrongResult& e) {
-        return e.what();
-    }
-    if (const std::string stray = gpulab::take_stray_write(); !stray.empty()) return stray;
-    std::atomic<std::size_t> worst{p.m};
-    each_row(p.m, [&](std::size_t i) {
-        const float* const got = c.data() + i * p.n;
+    gpulab::Stopwatch once;
+    if (std::string stray = stray_write(run, p, c, once); !stray.empty()) return stray;
+    const auto right = [&](std::size_t i) {
         for (std::size_t j = 0; j < p.n; ++j)
-            if (got[j] != large_element(p, matrix, i, j)) return worst.store(i);
-    });
-    return worst < p.m ? fmt::format("row {} of {} is wrong", worst.load(), p.m) : "";
+            if (c[i * p.n + j] != large_element(p, matrix, i, j)) return false;
+        return true;
+    };
+    const std::size_t wrong = wrong_among(p.m, right, 1);
+    return wrong < p.m ? fmt::format("row {} of {} is wrong", wrong, p.m) : "";
 }
 
 } // namespace matmul::testing

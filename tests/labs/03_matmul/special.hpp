@@ -13,14 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/error.hpp"
-#include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/steps.hpp"
 #include "matmul.hpp"
 
 namespace matmul::testing {
+
+using namespace gpulab::testing;
 
 /// The sizes of one product.
 struct Shape {
@@ -74,18 +73,6 @@ template <class T, class A, class B> Problem<T> problem_of(const Shape& s, const
     return p;
 }
 
-/// Runs a variant. @return what it wrote outside its buffers, or ""
-template <class T> std::string stray_write(const AnyRun<T>& run, const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    gpulab::poison(c);
-    gpulab::take_stray_write(); // of someone else
-    try {
-        gpulab::testing::in_turn([&] { run(p, c, watch); });
-    } catch (const gpulab::WrongResult& e) {
-        return e.what();
-    }
-    return gpulab::take_stray_write();
-}
-
 /// Runs a variant on a problem with an exact answer.
 /// @param what the problem in a few words
 /// @return what is wrong, or ""
@@ -97,14 +84,14 @@ std::string exact_fault(const AnyRun<T>& run, const Exact& exact, const Problem<
             if (std::isinf(x)) x = std::numeric_limits<T>::quiet_NaN();
     Output<T> c(p.size());
     Stopwatch once;
-    std::string fault = stray_write<T>(run, p, c, once);
-    if (fault.empty()) fault = gpulab::testing::special_fault(expected, c);
+    std::string fault = stray_write(run, p, c, once);
+    if (fault.empty()) fault = special_fault(expected, c);
     return fault.empty() ? "" : fmt::format("{} x {} x {}, {}: {}", p.m, p.k, p.n, what, fault);
 }
 
 /// Element (row, column) of a matrix of whole numbers.
 template <class T> T whole_at(std::uint64_t salt, std::size_t row, std::size_t column) {
-    return whole_number<T>(gpulab::testing::seed + salt, row * 4099 + column);
+    return whole_number<T>(seed + salt, row * 4099 + column);
 }
 
 /// x without its significant bits after this many, and without those below 2^least.
@@ -117,7 +104,7 @@ template <class T> T with_bits(T x, int bits, int least = std::numeric_limits<in
 /// A random matrix times the identity is that matrix, to the last bit.
 template <class T> std::string identity_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
     const auto random_of = [&](std::size_t n) {
-        std::vector<T> all = gpulab::random_vector<T>(n, gpulab::testing::seed);
+        std::vector<T> all = gpulab::random_vector<T>(n, seed);
         for (T& x : all) x = with_bits(x, exact.bits, exact.least);
         return all;
     };
@@ -148,23 +135,20 @@ template <class T> std::string zeros_fault(const AnyRun<T>& run, const Exact& ex
         {"squares of 16 x 16 all 0",
          [](std::size_t row, std::size_t column) { return (row / 16 + column / 16) % 2 == 0; }},
     };
-    for (const Zeros& zeros : patterns) {
+    return first_in(patterns, [&](const Zeros& zeros) {
         const auto with_zeros = [&](std::size_t row, std::size_t column) {
             return zeros.here(row, column) ? T{0} : whole_at<T>(1, row, column);
         };
         const Problem<T> in_a = problem_of<T>(s, with_zeros, [&](std::size_t l, std::size_t j) {
             return l == 7 * j % s.k ? special_value<T>(j) : whole_at<T>(2, l, j);
         });
-        std::string fault = exact_fault<T>(run, exact, in_a, std::string("A ") + zeros.what);
-        if (!fault.empty()) return fault;
+        const std::string fault = exact_fault<T>(run, exact, in_a, std::string("A ") + zeros.what);
         const Problem<T> in_b = problem_of<T>(
             s,
             [&](std::size_t i, std::size_t l) { return l == 7 * i % s.k ? special_value<T>(i) : whole_at<T>(3, i, l); },
             with_zeros);
-        fault = exact_fault<T>(run, exact, in_b, std::string("B ") + zeros.what);
-        if (!fault.empty()) return fault;
-    }
-    return "";
+        return fault.empty() ? exact_fault<T>(run, exact, in_b, std::string("B ") + zeros.what) : fault;
+    });
 }
 
 /// NaN and infinities in every place, column by column of A and, at the same time, row by row of B; but in every other
@@ -200,15 +184,6 @@ template <class T> std::string denormals_fault(const AnyRun<T>& run, const Exact
         const std::string fault = exact_fault<T>(run, exact, p, fmt::format("A in units of 2^{}", of_a));
         if (!fault.empty()) return fault;
     }
-    return "";
-}
-
-/// Makes one of the checks above at every shape.
-template <class T>
-std::string each_shape(const AnyRun<T>& run, const Exact& exact, const std::vector<Shape>& shapes,
-                       std::string (*fault_at)(const AnyRun<T>&, const Exact&, const Shape&)) {
-    for (const Shape& s : shapes)
-        if (const std::string fault = fault_at(run, exact, s); !fault.empty()) return fault;
     return "";
 }
 

@@ -9,21 +9,14 @@
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
-#include "perturbed_warp_tile.hpp"
 #include "rungs.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
+using namespace matmul::testing;
 using gpulab::Backend;
 using gpulab::Device;
-using gpulab::testing::devices_or_skip;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
 using matmul::Problem;
-using matmul::testing::AnyRun;
-using matmul::testing::Rung;
-using matmul::testing::rung_of;
-using matmul::testing::Shape;
-using matmul::testing::shapes;
 
 namespace {
 
@@ -54,7 +47,7 @@ bool takes_double(std::string_view variant, Backend) { return !only_float(varian
 
 /// All that one variant must do, on the current device.
 template <class T> void check_variant(const gpulab::Variant<matmul::Run<T>>& v, Faults& faults) {
-    matmul::testing::check_rung(rung_of<T>(v), faults);
+    check_rung(rung_of<T>(v), faults);
 }
 
 const VariantCases floats(matmul::variants<float>(), "multiplies floats", "", check_variant<float>);
@@ -62,69 +55,45 @@ const VariantCases doubles(matmul::variants<double>(), "multiplies doubles", "",
 
 /// The same at small shapes, for tools a thousand times slower than the device.
 template <class T, std::size_t rounds> void check_small(const gpulab::Variant<matmul::Run<T>>& v, Faults& faults) {
-    faults.check("small shapes", [&] { return matmul::testing::fault_under_tools(rung_of<T>(v), rounds); });
+    faults.check("small shapes", [&] { return fault_under_tools(rung_of<T>(v), rounds); });
 }
 
-#if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 2>,
-                            gpulab::testing::only_on<Backend::opencl>);
+                            only_on<Backend::opencl>);
 const VariantCases oclgrind_doubles(matmul::variants<double>(), "in double under oclgrind", "[.oclgrind]",
-                                    check_small<double, 2>, gpulab::testing::only_on<Backend::opencl>);
-#endif
+                                    check_small<double, 2>, only_on<Backend::opencl>);
 
-/// Adds a test case for each variant that takes any shape and each matrix: with more elements than 32 bits count.
-class LargeCases {
-public:
-    explicit LargeCases(std::source_location where = std::source_location::current()) {
-        using matmul::testing::Large;
-        for (const auto& [matrix, name] :
-             {std::pair{Large::a, "A"}, std::pair{Large::b, "B"}, std::pair{Large::c, "C"}})
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend == Backend::cpu || variant.name == "cuda_one_block") continue;
-                gpulab::testing::detail::add_test_case(
-                    fmt::format("{} computes with elements of {} beyond a 32-bit index", variant.name, name),
-                    fmt::format("[{}][large]", gpulab::name_of(variant.backend)),
-                    [variant, matrix, name] { check(variant, matrix, name); }, where);
-            }
-    }
+/// Each matrix in turn with more elements than 32 bits count, and rows that are not, and that are, a multiple of 32
+/// bytes long. Two problems are kept, because a variant may take both kinds of rows. Where A or B is large, C is small;
+/// where C is large, A and B are small: there are never more than two large arrays.
+std::string large_fault(const gpulab::Variant<matmul::Run<float>>& v, Large matrix, std::size_t elements) {
+    static const std::set<std::string_view> with_vectors = {
+        "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
+        "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
+    static LastMade last[2];
+    return first_in(std::vector{false, true}, [&](bool in_eights) -> std::string {
+        if (in_eights && !with_vectors.contains(v.name)) return ""; // one kernel for all shapes
+        const auto& p = last[in_eights ? 1 : 0].get<Problem<float>>(
+            fmt::format("{} of {} elements", static_cast<int>(matrix), elements),
+            [&] { return large_problem(matrix, elements, in_eights); });
+        matmul::Output<float> c(p.size());
+        const std::string fault = matmul::testing::large_fault(v.run, p, matrix, c);
+        return fault.empty() ? "" : fmt::format("{} x {} x {}: {}", p.m, p.k, p.n, fault);
+    });
+}
 
-private:
-    static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix,
-                      const std::string& name) {
-        for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
-            gpulab::use(device);
-            static const std::set<std::string_view> with_vectors = {
-                "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
-                "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
-            for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
-                if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
-                const auto& p =
-                    last(in_eights).get<Problem<float>>(fmt::format("{} of {} elements", name, elements), [&] {
-                        return matmul::testing::large_problem(matrix, elements, in_eights);
-                    });
-                matmul::Output<float> c(p.size());
-                INFO(v.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
-                CHECK(matmul::testing::large_fault(v.run, p, matrix, c) == "");
-            }
-        }
-    }
-
-    /// Two are kept, because a variant may take both kinds of rows. Where A or B is large, C is small; where C is
-    /// large, A and B are small: there are never more than two large arrays.
-    static gpulab::testing::LastMade& last(bool in_eights) {
-        static gpulab::testing::LastMade kept[2];
-        return kept[in_eights ? 1 : 0];
-    }
-};
-const LargeCases large;
+template <Large matrix> LargeCases large_cases(const std::string& name) {
+    return {matmul::variants<float>(), fmt::format("computes with elements of {} beyond a 32-bit index", name), 2, 2,
+            [](const auto& v, std::size_t elements) { return large_fault(v, matrix, elements); }};
+}
+const LargeCases large[] = {large_cases<Large::a>("A"), large_cases<Large::b>("B"), large_cases<Large::c>("C")};
 
 } // namespace
 
 TEST_CASE("the answers to the large problems are right, as smaller ones of their kind show", "[cpu]") {
-    using matmul::testing::Large;
     for (const Large matrix : {Large::a, Large::b, Large::c})
         for (const bool in_eights : {false, true}) {
-            const Problem<float> p = matmul::testing::large_problem(matrix, 1 << 20, in_eights);
+            const Problem<float> p = large_problem(matrix, 1 << 20, in_eights);
             INFO(p.m << " x " << p.k << " x " << p.n);
             CHECK((p.k % 8 == 0 && p.n % 8 == 0) == in_eights);
             CHECK(std::max({p.m * p.k, p.k * p.n, p.m * p.n}) >= 1 << 20);
@@ -175,19 +144,22 @@ TEST_CASE("the choice by shape covers all of k and leaves no part empty") {
 }
 
 #if defined(GPULAB_WITH_CUDA)
+namespace perturbed { // in perturbed_warp_tile.cu
+matmul::Run<float> pipeline, three_stages, four_stages;
+}
+
 namespace {
 
+/// initcheck takes C of two baselines for unset, though their values are right.
+bool sanitized_in_float(std::string_view variant, Backend of) {
+    return of == Backend::cuda && variant != "cuda_cublas_bf16" && variant != "cuda_cublas_fp16";
+}
 // For compute-sanitizer: enough tiles of k that the pipeline goes round its stages.
 const VariantCases sanitizer_floats(matmul::variants<float>(), "under compute-sanitizer", "[.sanitizer]",
-                                    check_small<float, 5>, [](std::string_view variant, Backend backend) {
-                                        // initcheck takes C of these baselines for unset, though their values are
-                                        // right.
-                                        return backend == Backend::cuda && variant != "cuda_cublas_bf16" &&
-                                               variant != "cuda_cublas_fp16";
-                                    });
+                                    check_small<float, 5>, sanitized_in_float);
 const VariantCases sanitizer_doubles(matmul::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
-                                     check_small<double, 5>, [](std::string_view variant, Backend backend) {
-                                         return backend == Backend::cuda && !only_float(variant);
+                                     check_small<double, 5>, [](std::string_view variant, Backend of) {
+                                         return of == Backend::cuda && !only_float(variant);
                                      });
 
 /// A check of a kernel that is no variant, or no variant's usual choice.
@@ -195,29 +167,28 @@ void check_on_cuda(std::string_view what, const std::function<void(Faults&)>& ch
     gpulab::testing::detail::check_on_devices(what, Backend::cuda, true, {}, check);
 }
 
-/// cuda_tile with one tile.
-template <class T> Rung<T> tile_of(matmul::Tile tile) {
-    return {.run = [tile](const Problem<T>& p, matmul::Output<T>& c,
-                          gpulab::Stopwatch& watch) { matmul::cuda_tile(p, c, watch, tile); },
-            .backend = Backend::cuda,
-            .of_study = true};
-}
-
-/// cuda_static_tile with one side.
-template <class T> Rung<T> static_tile_of(unsigned side) {
-    return {.run =
-                [side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
-                    matmul::cuda_static_tile(p, c, watch, {side, side, side});
-                },
-            .backend = Backend::cuda,
-            .of_study = true};
+/// The kernels of the study of tiles: those of two rungs with other tiles. @param what is multiplied, in their names
+template <class T>
+std::vector<std::pair<std::string, Rung<T>>> study_rungs(const std::string& what,
+                                                         const std::vector<matmul::Tile>& tiles) {
+    std::vector<std::pair<std::string, Rung<T>>> all;
+    const auto add = [&](const std::string& name, auto* kernel, matmul::Tile tile) {
+        const auto run = [=](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
+            kernel(p, c, watch, tile);
+        };
+        all.push_back({name, {.run = run, .backend = Backend::cuda, .of_study = true}});
+    };
+    for (const matmul::Tile t : tiles)
+        add(fmt::format("cuda_shared_dynamic multiplies{} with tiles of {} x {} x {}", what, t.rows, t.columns,
+                        t.depth),
+            matmul::cuda_tile<T>, t);
+    for (const unsigned side : {8, 32})
+        add(fmt::format("cuda_shared_static multiplies{} with a side of {}", what, side), matmul::cuda_static_tile<T>,
+            {side, side, side});
+    return all;
 }
 
 const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1, 256, 32}, {256, 1, 32}};
-
-} // namespace
-
-namespace {
 
 /// A small shape, and a choice that suits it.
 struct Chosen {
@@ -263,7 +234,6 @@ void check_each_path(Faults& faults, std::size_t k,
 
 TEST_CASE("cuda_by_shape gives right results on each of its paths", "[cuda]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
-        using namespace matmul::testing;
         check_each_path(faults, 300, [](const auto& path, const Shape& s) { return first_fault<float>(path, {s}); });
         check_each_path(faults, 70, [](const auto& path, const Shape& s) {
             const std::string fault = zeros_fault<float>(path, {}, s);
@@ -285,8 +255,7 @@ TEST_CASE("cuda_by_shape gives right results on each of its paths", "[cuda]") {
 
 TEST_CASE("cuda_by_shape on each of its paths under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
-        check_each_path(faults, 83,
-                        [](const auto& path, const Shape& s) { return matmul::testing::fault_once<float>(path, {s}); });
+        check_each_path(faults, 83, [](const auto& path, const Shape& s) { return fault_once<float>(path, {s}); });
     });
 }
 
@@ -297,7 +266,7 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
         for (const std::size_t k : {163, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65, 80, 81, 400})
             for (const std::size_t n : {132, 131}) all.push_back({130, k, n});
         const auto check = [&](const char* what, const AnyRun<float>& run) {
-            faults.check(what, [&] { return matmul::testing::whole_fault<float>(run, all); });
+            faults.check(what, [&] { return whole_fault<float>(run, all); });
         };
         check("three stages", perturbed::three_stages);
         check("cuda_pipeline's own kernel", perturbed::pipeline);
@@ -306,37 +275,22 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
 }
 
 namespace {
-/// A test case for each tile of the study, so that they run side by side.
-template <class T> void add_study_case(const std::string& name, const Rung<T>& rung) {
-    gpulab::testing::detail::add_test_case(
-        name, "[cuda]",
-        [=] { check_on_cuda(name, [&](Faults& faults) { matmul::testing::check_rung(rung, faults); }); },
-        std::source_location::current());
-}
-
-const bool study_cases = [] {
-    for (const matmul::Tile t : tiles)
-        add_study_case(
-            fmt::format("cuda_shared_dynamic multiplies with tiles of {} x {} x {}", t.rows, t.columns, t.depth),
-            tile_of<float>(t));
-    add_study_case("cuda_shared_dynamic multiplies doubles with tiles of 8 x 32 x 32", tile_of<double>({8, 32, 32}));
-    for (const unsigned side : {8, 32}) {
-        add_study_case(fmt::format("cuda_shared_static multiplies with a side of {}", side),
-                       static_tile_of<float>(side));
-        add_study_case(fmt::format("cuda_shared_static multiplies doubles with a side of {}", side),
-                       static_tile_of<double>(side));
-    }
+/// A test case for each kernel of the study, so that they run side by side.
+template <class T> bool add_study_cases(const std::string& what, const std::vector<matmul::Tile>& with) {
+    for (const auto& [name, rung] : study_rungs<T>(what, with))
+        gpulab::testing::detail::add_test_case(
+            name, "[cuda]",
+            [name = name, rung = rung] { check_on_cuda(name, [&](Faults& faults) { check_rung(rung, faults); }); },
+            std::source_location::current());
     return true;
-}();
+}
+const bool study_cases[] = {add_study_cases<float>("", tiles), add_study_cases<double>(" doubles", {{8, 32, 32}})};
 } // namespace
 
 TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("the study's kernels", [](Faults& faults) {
-        using matmul::testing::fault_under_tools;
-        for (const matmul::Tile tile : tiles)
-            faults.check("cuda_tile", [&] { return fault_under_tools(tile_of<float>(tile), 3); });
-        for (const unsigned side : {8, 32})
-            faults.check("cuda_static_tile", [&] { return fault_under_tools(static_tile_of<float>(side), 3); });
+        for (const auto& [name, rung] : study_rungs<float>("", tiles))
+            faults.check(name, [&rung = rung] { return fault_under_tools(rung, 3); });
     });
 }
 
@@ -344,25 +298,21 @@ TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
 TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in float", "[cuda]") {
     check_on_cuda("tensor cores", [](Faults& faults) {
         const auto check = [&](std::string_view name, const auto& taken) {
-            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, gpulab::testing::seed);
+            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, seed);
             for (float& x : p.a) x = taken(x);
             for (float& x : p.b) x = taken(x);
             const matmul::Output<float> reference = matmul::reference_product(p);
             const AnyRun<float> run = gpulab::run_of(matmul::variants<float>(), name);
             faults.check(name, [&] {
                 matmul::Output<float> c(p.size());
-                return gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+                return fault_of(run, p, c, [&] { return compare(p, reference, c); });
             });
         };
-        const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
-        const auto eleven_bits = [](float x) { return matmul::testing::with_bits(x, 11); };
-        const auto half = [](float x) { return matmul::testing::with_bits(x, 11, -24); };
-        check("cuda_tensor_fp16", half);
-        check("cuda_cublas_fp16", half);
-        check("cuda_tensor_bf16", eight_bits);
-        check("cuda_cublas_bf16", eight_bits);
-        check("cuda_tensor_tf32", eleven_bits);
-        check("cuda_cublas_tf32", eleven_bits);
+        for (const std::string of : {"cuda_tensor_", "cuda_cublas_"}) {
+            check(of + "fp16", [](float x) { return with_bits(x, 11, -24); });
+            check(of + "bf16", [](float x) { return with_bits(x, 8); });
+            check(of + "tf32", [](float x) { return with_bits(x, 11); });
+        }
     });
 }
 
@@ -370,7 +320,7 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
 TEST_CASE("cuda_three_tf32 is within four times the error of float", "[cuda]") {
     check_on_cuda("cuda_three_tf32", [](Faults& faults) {
         for (const std::size_t k : {64, 1024, 16384}) {
-            const Problem<float> p = matmul::make_problem<float>(200, k, 190, gpulab::testing::seed);
+            const Problem<float> p = matmul::make_problem<float>(200, k, 190, seed);
             const matmul::Output<float> reference = matmul::reference_product(p);
             const auto error_of = [&](std::string_view name) { // root mean square
                 matmul::Output<float> c(p.size());
@@ -396,15 +346,13 @@ TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
         matmul::Output<double> c(1);
         for (const auto& variant : matmul::variants<double>()) {
             if (!only_float(variant.name)) continue;
-            CHECK_THROWS_AS(variant.run(matmul::testing::whole_example<double>({1, 1, 1}).problem, c, once),
-                            gpulab::Unsupported);
+            CHECK_THROWS_AS(variant.run(whole_example<double>({1, 1, 1}).problem, c, once), gpulab::Unsupported);
             ++refused;
         }
         CHECK(refused == 13);
         for (const Shape& s : {Shape{1, 1, 1025}, Shape{1025, 1, 1}, Shape{33, 1, 32}}) {
             matmul::Output<float> many(s.m * s.n);
-            CHECK_THROWS_AS(matmul::cuda_one_block(matmul::testing::whole_example<float>(s).problem, many, once),
-                            gpulab::Unsupported);
+            CHECK_THROWS_AS(matmul::cuda_one_block(whole_example<float>(s).problem, many, once), gpulab::Unsupported);
         }
         matmul::Output<float> largest(1);
         matmul::cuda_tensor_fp16({1, 1, 1, {65519}, {-1}}, largest, once);
@@ -417,20 +365,20 @@ TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
 
 TEST_CASE("the tests use a rung's tile sizes and the sizes next to them") {
     const std::vector<gpulab::Tile> tiles = {{64, "m"}, {1024, "m"}, {16, "k"}, {64, "k"}, {128, "n"}, {4, "n"}};
-    const std::vector<Shape> near = matmul::testing::shapes_next_to(tiles);
+    const std::vector<Shape> near = shapes_next_to(tiles);
     const auto has = [](const std::vector<Shape>& all, std::size_t m, std::size_t k, std::size_t n) {
         return std::ranges::any_of(all, [&](const Shape& s) { return s.m == m && s.k == k && s.n == n; });
     };
     CHECK((has(near, 63, 1, 1) && has(near, 2049, 1, 1) && has(near, 1, 1, 129) && has(near, 1, 15, 1)));
     CHECK((has(near, 3, 5, 127) && has(near, 193, 4, 8) && has(near, 5, 33 * 64 + 1, 4)));
     for (std::size_t size = 1; size <= 40; ++size) CHECK((has(near, size, 5, 3) && has(near, 3, size, 5)));
-    const std::vector<Shape> corners = matmul::testing::corners_of(tiles);
+    const std::vector<Shape> corners = corners_of(tiles);
     CHECK(corners.size() == 27);
     CHECK((has(corners, 63, 63, 127) && has(corners, 65, 65, 129) && has(corners, 64, 64, 128)));
 }
 
 TEST_CASE("the reference equals a plain sum in double precision") {
-    const auto p = matmul::make_problem<double>(37, 41, 53, gpulab::testing::seed);
+    const auto p = matmul::make_problem<double>(37, 41, 53, seed);
     const auto c = matmul::reference_product(p);
     for (std::size_t i = 0; i < p.m; ++i)
         for (std::size_t j = 0; j < p.n; ++j) {
@@ -444,7 +392,7 @@ TEST_CASE("the reference equals a plain sum in double precision") {
 }
 
 TEST_CASE("the comparison finds a lost product, a lost digit and an element that was not written") {
-    const auto p = matmul::make_problem<float>(40, 1024, 30, gpulab::testing::seed);
+    const auto p = matmul::make_problem<float>(40, 1024, 30, seed);
     const auto reference = matmul::reference_product(p);
     REQUIRE(compare(p, reference, reference).passed);
 
@@ -454,7 +402,7 @@ TEST_CASE("the comparison finds a lost product, a lost digit and an element that
 
     // One product in TF32: not within the tolerance of float, nor within that of three products, but within its own.
     Problem<float> rounded = p;
-    for (float& x : rounded.a) x = matmul::testing::with_bits(x, 11);
+    for (float& x : rounded.a) x = with_bits(x, 11);
     const auto one_product = reference_product(rounded);
     CHECK_FALSE(compare(p, reference, one_product).passed);
     CHECK_FALSE(compare(p, reference, one_product, matmul::input_error("cuda_three_tf32")).passed);

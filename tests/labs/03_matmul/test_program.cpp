@@ -17,23 +17,21 @@
 #include "needs.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
+using namespace matmul::testing;
 using gpulab::Backend;
-using gpulab::testing::names_of;
-using gpulab::testing::StudyCase;
 using Json = nlohmann::json;
 
 namespace {
-const gpulab::testing::Program program("matmul", MATMUL_PROGRAM);
+const Program program("matmul", MATMUL_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
-template <class T> gpulab::testing::KnownWrong wrong_rungs(std::size_t m, std::size_t k, std::size_t n) {
-    return gpulab::testing::known_wrong(matmul::variants<T>(), [=](const auto& v) {
-        return matmul::testing::first_fault<T>(v.run, {{m, k, n}});
-    });
+template <class T> KnownWrong wrong_rungs(std::size_t m, std::size_t k, std::size_t n) {
+    return known_wrong(matmul::variants<T>(), [=](const auto& v) { return first_fault<T>(v.run, {{m, k, n}}); });
 }
 
 /// The same for the study of tiles, whose kernels are those of two rungs.
-gpulab::testing::KnownWrong wrong_tiles(std::size_t n) {
+KnownWrong wrong_tiles(std::size_t n) {
     return [n, rungs = wrong_rungs<float>(n, n, n)](const std::string& name, const std::string& device) {
         return rungs(name == "cuda_tile" ? "cuda_shared_dynamic" : "cuda_shared_static", device);
     };
@@ -45,10 +43,10 @@ std::string too_large() {
     return fmt::format("--backend cpu --m {0} --k {0} --n {0} : of main memory\n", n);
 }
 
-template <class T> gpulab::testing::Operation operation(const std::string& type) {
+template <class T> Operation operation(const std::string& type) {
     return {"--m 65 --k 33 --n 47 --repeat 2 --type " + type,
             {{"m", 65}, {"k", 33}, {"n", 47}, {"type", type}},
-            gpulab::testing::backends_of(matmul::variants<T>()),
+            backends_of(matmul::variants<T>()),
             "cpu_ijk",
             wrong_rungs<T>(65, 33, 47),
             [](const Json&, const Json& v) {
@@ -58,7 +56,7 @@ template <class T> gpulab::testing::Operation operation(const std::string& type)
             }};
 }
 
-const gpulab::testing::ProgramCases contract([] {
+const ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = MATMUL_README,
@@ -144,7 +142,7 @@ TEST_CASE("the study of shapes has a square, a tall, a flat, a deep and a thin p
 
 TEST_CASE("in the study of registers as many blocks fit as were wanted, with as many registers as there are",
           "[program]") {
-    (void)gpulab::testing::devices_or_skip(Backend::cuda);
+    (void)devices_or_skip(Backend::cuda);
     for (const auto& run : program.results("--study registers --n 130 --repeat 1")) {
         const int wanted = run["problem"]["blocks wanted"];
         for (const auto& v : run["variants"]) {

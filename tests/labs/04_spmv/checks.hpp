@@ -12,12 +12,13 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/sparse/convert.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/steps.hpp"
 #include "matrices.hpp"
 #include "spmv.hpp"
 
 namespace spmv::testing {
+
+using namespace gpulab::testing;
 
 /// Runs a variant on every matrix, on the current device: with random numbers, and with whole ones, whose sums must be
 /// exact. A format may refuse a matrix (Unsupported).
@@ -29,10 +30,10 @@ template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T
         try {
             for (const bool whole : {false, true}) {
                 if (!whole && !random_too) continue;
-                const Problem<T> p = whole ? whole_numbers(c.matrix) : make_problem(c.matrix, gpulab::testing::seed);
+                const Problem<T> p = whole ? whole_numbers(c.matrix) : make_problem(c.matrix, seed);
                 const Reference<T> reference = make_reference(p);
                 Output<T> y(p.matrix.rows);
-                const std::string fault = gpulab::testing::fault_of(
+                const std::string fault = fault_of(
                     run, p, y, [&] { return whole ? gpulab::compare(reference.y, y, 0.0) : compare(reference, y); });
                 if (!fault.empty()) return c.name + (whole ? ", whole numbers: " : ": ") + fault;
             }
@@ -49,26 +50,17 @@ template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T
 template <class T> std::string fault_by_hand(Run<T>* run) {
     const Problem<T> p{gpulab::lecture_example<T>(), {1, 2, 3, 4}};
     Output<T> y(3);
-    return gpulab::testing::fault_of(run, p, y, [&] { return gpulab::compare(Output<T>{8, 22, 5}, y, 0.0); });
+    return fault_of(run, p, y, [&] { return gpulab::compare(Output<T>{8, 22, 5}, y, 0.0); });
 }
 
 /// Small matrices with NaN and infinities whose answers are written down: not in rows beside, not where a format or a
 /// warp fills up with padding, and a stored 0 times infinity is NaN. Entries at the same place add up.
 template <class T> std::vector<Special<T>> specials_by_hand() {
     constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-    gpulab::Csr<T> m; // 1 2 3 | . 4 . | . . . | . . 5 | (stored 0) . . | . 6 7
-    m.rows = 6;
-    m.columns = 3;
-    m.row_start = {0, 3, 4, 4, 5, 6, 8};
-    m.column = {0, 1, 2, 1, 2, 0, 1, 2};
-    m.value = {1, 2, 3, 4, 5, 0, 6, 7};
-    gpulab::Csr<T> infinite = m, twice;
-    infinite.value[7] = inf;
-    twice.rows = 2;
-    twice.columns = 3;
-    twice.row_start = {0, 3, 4};
-    twice.column = {1, 1, 1, 0};
-    twice.value = {1, 2, 4, 8};
+    // 1 2 3 | . 4 . | . . . | . . 5 | (stored 0) . . | . 6 7
+    const gpulab::Csr<T> m{6, 3, {0, 3, 4, 4, 5, 6, 8}, {0, 1, 2, 1, 2, 0, 1, 2}, {1, 2, 3, 4, 5, 0, 6, 7}};
+    const gpulab::Csr<T> infinite{6, 3, m.row_start, m.column, {1, 2, 3, 4, 5, 0, 6, inf}};
+    const gpulab::Csr<T> twice{2, 3, {0, 3, 4}, {1, 1, 1, 0}, {1, 2, 4, 8}};
     return {
         {"x = (inf, 1, 1)", {m, {inf, 1, 1}}, {inf, 4, 0, 5, nan, 13}},
         {"x = (1, 1, inf)", {m, {1, 1, inf}}, {inf, 4, 0, inf, 0, inf}},
@@ -86,7 +78,7 @@ template <class T> std::string special_fault(Run<T>* run, const std::vector<Spec
     for (const Special<T>& s : specials) {
         try {
             Output<T> y(s.y.size());
-            const std::string fault = gpulab::testing::fault_of(run, s.problem, y, [&] {
+            const std::string fault = fault_of(run, s.problem, y, [&] {
                 gpulab::Comparison comparison;
                 comparison.message = gpulab::testing::special_fault(s.y, y);
                 comparison.passed = comparison.message.empty();
@@ -107,10 +99,9 @@ template <class T> std::string first_coo_fault(RunCoo<T>* run, const std::vector
         const Reference<T> reference = make_reference(p);
         Output<T> y(p.matrix.rows);
         const auto multiply = [&](const gpulab::Coo<T>& a, Output<T>& out, Stopwatch& watch) {
-            gpulab::testing::in_turn([&] { run(a, p.x, out, watch); });
+            in_turn([&] { run(a, p.x, out, watch); });
         };
-        const std::string fault =
-            gpulab::testing::fault_of(multiply, coo, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
+        const std::string fault = fault_of(multiply, coo, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
         if (!fault.empty()) return c.name + ", shuffled: " + fault;
     }
     return "";
@@ -140,11 +131,7 @@ std::string contract_violation(const gpulab::Variant<Run<T>>& v, const std::vect
         const Problem<T> p = whole_numbers(cases_of_size<T>("rows", 300, mean).front().matrix);
         Output<T> y(p.matrix.rows);
         Stopwatch once;
-        try {
-            gpulab::testing::in_turn([&] { v.run(p, y, once); });
-        } catch (const gpulab::WrongResult& e) {
-            return e.what();
-        }
+        if (std::string stray = stray_write(v.run, p, y, once); !stray.empty()) return stray;
         for (const gpulab::Tile& tile : once.tiles()) {
             const bool by_row = tile.of == "rows" || tile.of == "row length";
             const bool known = std::any_of(tiles.begin(), tiles.end(), [&](const TileAt& t) {
@@ -155,8 +142,7 @@ std::string contract_violation(const gpulab::Variant<Run<T>>& v, const std::vect
         const std::string fault = gpulab::testing::contract_violation(
             v.backend, v.baseline, once, {"rows", "nnz", "items", "row length", "columns", "sums"});
         if (!fault.empty()) return fault;
-        const std::string reset =
-            gpulab::testing::reset_fault([&](Output<T>& o, Stopwatch& watch) { v.run(p, o, watch); }, y);
+        const std::string reset = reset_fault([&](Output<T>& o, Stopwatch& watch) { v.run(p, o, watch); }, y);
         if (!reset.empty()) return reset;
     }
     return "";
@@ -164,12 +150,12 @@ std::string contract_violation(const gpulab::Variant<Run<T>>& v, const std::vect
 
 /// Matrices of m tile - 1, m tile and m tile + 1 for every tile, made one size at a time.
 template <class T> std::string fault_next_to(Run<T>* run, const std::vector<TileAt>& tiles, std::size_t largest) {
-    for (const auto& [tile, mean] : tiles)
-        for (const std::size_t size : gpulab::testing::sizes_next_to({tile}, largest, tile.of)) {
-            const std::string fault = first_fault(run, cases_of_size<T>(tile.of, size, mean));
-            if (!fault.empty()) return fault;
-        }
-    return "";
+    return first_in(tiles, [&](const TileAt& at) {
+        const auto& [tile, mean] = at;
+        return first_in(sizes_next_to({tile}, largest, tile.of), [&, of = tile.of, mean = mean](std::size_t size) {
+            return first_fault(run, cases_of_size<T>(of, size, mean));
+        });
+    });
 }
 
 /// The tiles at whose edges rows can lie: of non-zeros or of rows and non-zeros, and not too large for many edges.
@@ -186,19 +172,16 @@ inline bool multiplies_padding(std::string_view variant) {
 }
 
 /// All that every variant must do, on the current device.
-template <class T>
-void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::testing::Faults& faults, const Extent<T>& extent) {
+template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, Faults& faults, const Extent<T>& extent) {
     std::vector<TileAt> tiles;
     faults.check("the lecture's matrix by hand", [&] { return fault_by_hand<T>(v.run); });
     faults.check("matrices of every shape", [&] { return first_fault<T>(v.run, extent.cases); });
     faults.check("contract", [&] { return contract_violation(v, extent.means, tiles); });
     faults.check("sizes next to its tiles", [&] { return fault_next_to<T>(v.run, tiles, extent.largest); });
-    faults.check("rows at its tiles' edges", [&]() -> std::string {
-        for (const gpulab::Tile& tile : tiles_with_edges(tiles)) {
-            const std::string fault = first_fault<T>(v.run, {rows_at_edges<T>(tile.size, tile.of == "items")});
-            if (!fault.empty()) return fault;
-        }
-        return "";
+    faults.check("rows at its tiles' edges", [&] {
+        return first_in(tiles_with_edges(tiles), [&](const gpulab::Tile& tile) {
+            return first_fault<T>(v.run, {rows_at_edges<T>(tile.size, tile.of == "items")});
+        });
     });
     faults.check("columns far apart", [&] { return first_fault<T>(v.run, far_apart_cases<T>()); });
     if (v.baseline) return; // a library may do as it likes with NaN and infinity

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "as_csr.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab_testing/testing.hpp"
@@ -88,147 +89,125 @@ template <class T> gpulab::Csr<T> one_dense_row(std::size_t n) {
 
 /// One full column: every row has an entry in column 0, and one elsewhere if there is room.
 template <class T> gpulab::Csr<T> one_dense_column(std::size_t n) {
-    gpulab::Csr<T> m;
-    m.rows = m.columns = n;
-    for (std::size_t i = 0; i < n; ++i) {
-        m.column.push_back(0);
-        m.value.push_back(gpulab::random_unit<T>(1, i));
-        if (i > 0) {
-            m.column.push_back(static_cast<std::int32_t>(i));
-            m.value.push_back(-gpulab::random_unit<T>(2, i));
+    return csr_of<T>(n, n, [&](const auto& put) {
+        for (std::size_t i = 0; i < n; ++i) {
+            put(i, 0, gpulab::random_unit<T>(1, i));
+            if (i > 0) put(i, i, -gpulab::random_unit<T>(2, i));
         }
-        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
-    }
-    return m;
+    });
 }
 
 /// Row i has entries in columns i and i + 1, the last one in column 0 instead: three diagonals, of which one holds a
 /// single entry.
 template <class T> gpulab::Csr<T> ring(std::size_t n) {
-    gpulab::Csr<T> m;
-    m.rows = m.columns = n;
-    for (std::size_t i = 0; i < n; ++i) {
-        for (const std::size_t j : {i, (i + 1) % n}) {
-            m.value.push_back(gpulab::random_unit<T>(3, m.column.size()));
-            m.column.push_back(static_cast<std::int32_t>(j));
-        }
-        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
-    }
-    return m;
+    std::size_t k = 0;
+    return csr_of<T>(n, n, [&](const auto& put) {
+        for (std::size_t i = 0; i < n; ++i)
+            for (const std::size_t j : {i, (i + 1) % n}) put(i, j, gpulab::random_unit<T>(3, k++));
+    });
 }
 
 /// rows x columns without a single entry.
 template <class T> gpulab::Csr<T> nothing(std::size_t rows, std::size_t columns) {
-    gpulab::Csr<T> m;
-    m.rows = rows;
-    m.columns = columns;
-    m.row_start.assign(rows + 1, 0);
-    return m;
+    return {rows, columns, std::vector<std::int64_t>(rows + 1), {}, {}};
+}
+
+/// Rows of any length, with random entries, as a case.
+template <class T, class LengthOf>
+Case<T> with_lengths(std::string name, std::size_t rows, std::size_t columns, const LengthOf& length_of,
+                     std::uint64_t salt = 0) {
+    return {std::move(name), gpulab::random_rows<T>(rows, columns, length_of, gpulab::testing::seed + salt)};
 }
 
 /// Matrices of all shapes, small enough for oclgrind.
-/// @param lengths of rows that are all equally long
-template <class T>
-std::vector<Case<T>> small_cases(const std::vector<std::size_t>& lengths = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33,
-                                                                            63, 64, 65}) {
+template <class T> std::vector<Case<T>> small_cases() {
     using namespace gpulab;
     const std::uint64_t seed = gpulab::testing::seed;
-    std::vector<Case<T>> cases;
-    cases.push_back({"lecture", lecture_example<T>()});
-    cases.push_back({"0 x 0", nothing<T>(0, 0)});
-    cases.push_back({"0 x 5", nothing<T>(0, 5)});
-    cases.push_back({"5 x 0", nothing<T>(5, 0)});
-    cases.push_back({"300 empty rows", nothing<T>(300, 7)});
-    cases.push_back({"1 x 1", banded<T>(1, 0, seed)});
-    cases.push_back({"1 x 300", random_rows<T>(
-                                    1, 300, [](std::size_t) { return std::size_t{300}; }, seed)});
-    cases.push_back({"300 x 1", random_rows<T>(
-                                    300, 1, [](std::size_t) { return std::size_t{1}; }, seed)});
-    cases.push_back({"two rows of three empty", mostly_empty<T>(257, 100, 5)});
-    cases.push_back({"one dense row", one_dense_row<T>(129)});
-    cases.push_back({"one dense column", one_dense_column<T>(129)});
-    cases.push_back({"unsorted columns", unsorted(banded<T>(65, 9, seed))});
-    cases.push_back({"shuffled columns", shuffled(banded<T>(65, 20, seed))});
-    for (const std::size_t length : lengths)
-        cases.push_back(
-            {fmt::format("rows of {}", length), random_rows<T>(
-                                                    37, 80, [=](std::size_t) { return length; }, seed + length)});
+    const auto same = [](std::size_t length) { return [=](std::size_t) { return length; }; };
+    std::vector<Case<T>> cases = {
+        {"lecture", lecture_example<T>()},
+        {"0 x 0", nothing<T>(0, 0)},
+        {"0 x 5", nothing<T>(0, 5)},
+        {"5 x 0", nothing<T>(5, 0)},
+        {"300 empty rows", nothing<T>(300, 7)},
+        {"1 x 1", banded<T>(1, 0, seed)},
+        with_lengths<T>("1 x 300", 1, 300, same(300)),
+        with_lengths<T>("300 x 1", 300, 1, same(1)),
+        {"two rows of three empty", mostly_empty<T>(257, 100, 5)},
+        {"one dense row", one_dense_row<T>(129)},
+        {"one dense column", one_dense_column<T>(129)},
+        {"unsorted columns", unsorted(banded<T>(65, 9, seed))},
+        {"shuffled columns", shuffled(banded<T>(65, 20, seed))},
+    };
+    for (const std::size_t length : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65})
+        cases.push_back(with_lengths<T>(fmt::format("rows of {}", length), 37, 80, same(length), length));
     return cases;
 }
 
 /// A few that reach every loop of the kernels, for tools a thousand times slower than a device: rows for each number of
 /// lanes, each with a ragged block.
 template <class T> std::vector<Case<T>> tiny_cases() {
-    std::vector<Case<T>> cases;
-    cases.push_back({"lecture", gpulab::lecture_example<T>()});
     constexpr std::size_t group = 128; // threads of a block or group, one or more for each row
-    cases.push_back({"two rows of three empty", mostly_empty<T>(2 * group + 3, 100, 5)});
-    cases.push_back({"a ring", ring<T>(2 * group + 3)});
+    std::vector<Case<T>> cases = {{"lecture", gpulab::lecture_example<T>()},
+                                  {"two rows of three empty", mostly_empty<T>(2 * group + 3, 100, 5)},
+                                  {"a ring", ring<T>(2 * group + 3)}};
     for (const std::size_t length : {2, 5, 9, 17, 34, 65}) {
         const std::size_t rows_of_group = group / std::bit_floor(std::min<std::size_t>(length, 32));
-        cases.push_back({fmt::format("rows of {}", length),
-                         gpulab::random_rows<T>(
-                             2 * rows_of_group + 1, 80, [=](std::size_t) { return length; }, gpulab::testing::seed)});
+        cases.push_back(with_lengths<T>(fmt::format("rows of {}", length), 2 * rows_of_group + 1, 80,
+                                        [=](std::size_t) { return length; }));
     }
     return cases;
 }
 
-/// The same and larger ones, whose rows and non-zeros straddle warps, blocks and tiles.
+/// The same as small_cases() and larger ones, whose rows and non-zeros straddle warps, blocks and tiles.
 template <class T> std::vector<Case<T>> all_cases() {
     using namespace gpulab;
     const std::uint64_t seed = gpulab::testing::seed;
     std::vector<Case<T>> cases = small_cases<T>();
     for (const std::size_t n : {31, 32, 33, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025})
-        cases.push_back({fmt::format("{} rows of 0 to 9", n),
-                         random_rows<T>(
-                             n, 1000, [=](std::size_t i) { return random_bits(n, i) % 10; }, seed + n)});
+        cases.push_back(with_lengths<T>(
+            fmt::format("{} rows of 0 to 9", n), n, 1000, [=](std::size_t i) { return random_bits(n, i) % 10; }, n));
     // Non-zeros around the tiles of cuda_row_blocks (512 and 1536) and, with the rows, of cuda_merge_path (1248).
     for (const std::size_t n : {511, 512, 513, 623, 624, 625, 1279, 1280, 1281, 1535, 1536, 1537, 4095, 4096, 4097})
         cases.push_back({fmt::format("{} x {}, one per row", n, n), banded<T>(n, 0, seed + n)});
     for (const std::size_t n : {505, 511, 512, 513, 1265, 1275, 1280, 1525, 1536, 1537, 6144})
-        cases.push_back({fmt::format("one row of {} between short ones", n),
-                         random_rows<T>(
-                             5, n, [=](std::size_t i) { return i == 2 ? n : i; }, seed + n)});
-    cases.push_back(
-        {"long rows, one after the other", random_rows<T>(
-                                               4, 10007, [](std::size_t i) { return 10007 - 97 * i; }, seed)});
-    cases.push_back({"10007 empty rows, one entry, 10007 empty rows",
-                     random_rows<T>(
-                         20015, 11, [](std::size_t i) { return std::size_t{i == 10007}; }, seed)});
+        cases.push_back(with_lengths<T>(
+            fmt::format("one row of {} between short ones", n), 5, n, [=](std::size_t i) { return i == 2 ? n : i; },
+            n));
     // Wider than the part of x that a multiprocessor's shared memory holds (65536 of them are what
     // a chunk of cuda_bins can span), in several pieces.
     for (const std::size_t columns : {24576, 24577, 49153, 200003})
-        cases.push_back({fmt::format("100 rows of {} columns", columns),
-                         random_rows<T>(
-                             100, columns, [](std::size_t i) { return 50 + 13 * i; }, seed + columns)});
-    cases.push_back({"9001 rows of at most 2", random_rows<T>(
-                                                   9001, 50000, [](std::size_t i) { return i % 3; }, seed)});
-    // More rows and columns than 16 or 19 bits count, and than a grid of few blocks has threads.
-    cases.push_back({"530007 rows of at most 4", random_rows<T>(
-                                                     530007, 530007, [](std::size_t i) { return i % 5; }, seed)});
-    cases.push_back({"one dense row of 20011", one_dense_row<T>(20011)});
-    cases.push_back({"one dense column of 20011", one_dense_column<T>(20011)});
-    cases.push_back({"laplace2d:101x67", laplace_2d<T>(101, 67)});
-    cases.push_back({"laplace3d:17x13x11", laplace_3d<T>(17, 13, 11)});
-    cases.push_back({"power law", power_law_rows<T>(20011, 20011, 12, 2.1, seed)});
-    cases.push_back({"shuffled power law", shuffled(power_law_rows<T>(5003, 9001, 20, 2.1, seed))});
-    cases.push_back({"unsorted power law", unsorted(power_law_rows<T>(5003, 9001, 20, 2.3, seed))});
+        cases.push_back(with_lengths<T>(
+            fmt::format("100 rows of {} columns", columns), 100, columns, [](std::size_t i) { return 50 + 13 * i; },
+            columns));
+    const std::vector<Case<T>> others = {
+        with_lengths<T>("long rows, one after the other", 4, 10007, [](std::size_t i) { return 10007 - 97 * i; }),
+        with_lengths<T>("10007 empty rows, one entry, 10007 empty rows", 20015, 11,
+                        [](std::size_t i) { return std::size_t{i == 10007}; }),
+        with_lengths<T>("9001 rows of at most 2", 9001, 50000, [](std::size_t i) { return i % 3; }),
+        // More rows and columns than 16 or 19 bits count, and than a grid of few blocks has threads.
+        with_lengths<T>("530007 rows of at most 4", 530007, 530007, [](std::size_t i) { return i % 5; }),
+        {"one dense row of 20011", one_dense_row<T>(20011)},
+        {"one dense column of 20011", one_dense_column<T>(20011)},
+        {"laplace2d:101x67", laplace_2d<T>(101, 67)},
+        {"laplace3d:17x13x11", laplace_3d<T>(17, 13, 11)},
+        {"power law", power_law_rows<T>(20011, 20011, 12, 2.1, seed)},
+        {"shuffled power law", shuffled(power_law_rows<T>(5003, 9001, 20, 2.1, seed))},
+        {"unsorted power law", unsorted(power_law_rows<T>(5003, 9001, 20, 2.3, seed))},
+    };
+    cases.insert(cases.end(), others.begin(), others.end());
     return cases;
 }
 
 /// Five rows of three entries each, or of `entries`, `distance` columns from one to the next.
 template <class T> gpulab::Csr<T> far_apart(std::size_t distance, std::size_t entries = 3) {
-    gpulab::Csr<T> m;
-    m.rows = 5;
-    m.columns = (entries - 1) * distance + 3 * m.rows;
-    for (std::size_t i = 0; i < m.rows; ++i) {
-        for (std::size_t n = 0; n < entries; ++n) {
-            m.value.push_back(gpulab::random_unit<T>(distance, m.column.size()));
-            m.column.push_back(static_cast<std::int32_t>(3 * i + n * distance));
-        }
-        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
-    }
-    return m;
+    constexpr std::size_t rows = 5;
+    std::size_t k = 0;
+    return csr_of<T>(rows, (entries - 1) * distance + 3 * rows, [&](const auto& put) {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t n = 0; n < entries; ++n)
+                put(i, 3 * i + n * distance, gpulab::random_unit<T>(distance, k++));
+    });
 }
 
 /// Columns as far apart as 15, 16 and 17 bits count, and one less and one more.

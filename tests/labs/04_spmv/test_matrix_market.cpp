@@ -21,6 +21,8 @@
 #include "gpulab_testing/program.hpp"
 
 namespace fs = std::filesystem;
+using namespace gpulab::testing;
+using namespace spmv::testing;
 using gpulab::Csr;
 
 namespace {
@@ -33,8 +35,7 @@ Csr<double> read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text, unsigned parts = 1) {
-    return gpulab::testing::message_of<gpulab::Error>(
-        [&] { gpulab::parse_matrix_market<double>(text, "input", parts); });
+    return message_of<gpulab::Error>([&] { gpulab::parse_matrix_market<double>(text, "input", parts); });
 }
 
 const std::string real_general = "%%MatrixMarket matrix coordinate real general\n";
@@ -105,7 +106,7 @@ TEST_CASE("a real hermitian file is a symmetric one, and a symmetric file may ho
 }
 
 TEST_CASE("the size of a matrix is found behind any number of comments, compressed or not, and through a pipe") {
-    const gpulab::testing::ScratchFolder folder;
+    const ScratchFolder folder;
     const std::string plain = folder.path("a.mtx"), packed = folder.path("a.mtx.gz"), pipe = folder.path("pipe");
     std::string text = real_general;
     while (text.size() < 3'000'000) text += "% a comment of the many that are in some files\n";
@@ -133,7 +134,7 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
     CHECK(gpulab::matrix_market_size(packed).rows == 3);
     CHECK(gpulab::matrix_market_size(folder.path("b.mtx")).rows == 1);
     const auto complaint = [](const std::string& path) {
-        return gpulab::testing::message_of<gpulab::Error>([&] { gpulab::read_matrix_market<float>(path); });
+        return message_of<gpulab::Error>([&] { gpulab::read_matrix_market<float>(path); });
     };
     fs::resize_file(packed, fs::file_size(packed) - 9);
     CHECK(complaint(packed) == "cannot read " + packed + ": its gzip data is truncated");
@@ -231,7 +232,7 @@ TEST_CASE("an error deep in a large file is reported at its line, however the fi
 }
 
 TEMPLATE_TEST_CASE("a matrix written and read again is the same to the last bit", "", float, double) {
-    for (const auto& c : spmv::testing::all_cases<TestType>()) {
+    for (const auto& c : all_cases<TestType>()) {
         if (c.name.find("unsorted") != std::string::npos || c.name.find("shuffled") != std::string::npos)
             continue; // reading sorts
         INFO(c.name);
@@ -241,7 +242,7 @@ TEMPLATE_TEST_CASE("a matrix written and read again is the same to the last bit"
 }
 
 TEST_CASE("files are written and read, and an error names a file that cannot be read") {
-    const gpulab::testing::ScratchFolder folder;
+    const ScratchFolder folder;
     const std::string path = folder.path("a.mtx");
     const Csr<double> m = gpulab::laplace_2d<double>(30, 20);
     gpulab::write_matrix_market(path, m);
@@ -257,7 +258,7 @@ TEST_CASE("files are written and read, and an error names a file that cannot be 
     std::ofstream(path) << real_general << "5 7 2000000000\n1 1 1\n";
     CHECK((gpulab::matrix_market_size(path).columns == 7 && gpulab::matrix_market_size(path).nonzeros < 1000));
     std::ofstream(path) << real_general << "2 2 1\n1 1 x\n";
-    CHECK(gpulab::testing::message_of<gpulab::Error>([&] { gpulab::read_matrix_market<double>(path); }) ==
+    CHECK(message_of<gpulab::Error>([&] { gpulab::read_matrix_market<double>(path); }) ==
           path + ":3: the value 'x' is not a number");
 }
 
@@ -279,15 +280,15 @@ TEST_CASE("every file of the fuzzer's corpus is read, or refused with its line")
     std::size_t files = 0;
     for (const auto& entry : fs::directory_iterator(SPMV_CORPUS)) {
         INFO(entry.path());
-        CHECK(spmv::testing::broken_property(gpulab::testing::bytes_of(entry.path().string())) == "");
+        CHECK(broken_property(bytes_of(entry.path().string())) == "");
         ++files;
     }
     CHECK(files >= 8);
 }
 
 TEST_CASE("the fuzzer's check rejects an error without a line") {
-    CHECK(spmv::testing::names_line("input:2: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("input:3: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("input: no", "a\nb"));
-    CHECK_FALSE(spmv::testing::names_line("no", "a\nb"));
+    CHECK(names_line("input:2: no", "a\nb"));
+    CHECK_FALSE(names_line("input:3: no", "a\nb"));
+    CHECK_FALSE(names_line("input: no", "a\nb"));
+    CHECK_FALSE(names_line("no", "a\nb"));
 }

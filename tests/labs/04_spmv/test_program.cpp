@@ -19,23 +19,20 @@
 #include "spmv.hpp"
 #include "studies.hpp"
 
-using gpulab::testing::names_of;
-using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
-using gpulab::testing::ScratchFolder;
-using gpulab::testing::StudyCase;
+using namespace gpulab::testing;
+using namespace spmv::testing;
 using Json = nlohmann::json;
 
 namespace {
-const gpulab::testing::Program program("spmv", SPMV_PROGRAM);
+const Program program("spmv", SPMV_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
-template <class T> gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(spmv::variants<T>(), [](const auto& v) {
-        auto cases = spmv::testing::small_cases<T>();
+template <class T> KnownWrong wrong_rungs() {
+    return known_wrong(spmv::variants<T>(), [](const auto& v) {
+        auto cases = small_cases<T>();
         for (const char* const like : {"random:300x200:3-9", "random:1000:10", "powerlaw:100:16", "random:1600x100:1"})
             cases.push_back({like, gpulab::generate_matrix<T>(like, 42)});
-        return spmv::testing::first_fault<T>(v.run, cases);
+        return first_fault<T>(v.run, cases);
     });
 }
 
@@ -53,13 +50,13 @@ std::optional<StudyCase> study_of(const std::string& name) {
     if (name == "kinds") return std::nullopt;
     return StudyCase{"--rows 100", 5, wrong_rungs<float>(), [](const Json& run) -> std::string {
                          const auto& p = run["problem"];
-                         if (!p.contains("row length")) return gpulab::testing::reference_fault(run, "cpu_sequential");
+                         if (!p.contains("row length")) return reference_fault(run, "cpu_sequential");
                          const int length = p["row length"]; // 16 entries for each of the 100 rows, in whole rows
                          return p["nonzeros"] == std::max(1600 / length, 1) * length ? "" : "another number of entries";
                      }};
 }
 
-const gpulab::testing::ProgramCases contract([] {
+const ProgramCases contract([] {
     const std::string head = "%%MatrixMarket matrix coordinate real general\n";
     return gpulab::testing::LabProgram{
         .program = program,
@@ -101,20 +98,19 @@ const gpulab::testing::ProgramCases contract([] {
 
 namespace {
 /// On a CPU, whose arrays have no guard bands: behind the end of x stands a NaN.
-template <class T> void reads_no_more(const gpulab::Variant<spmv::Run<T>>& v, gpulab::testing::Faults& faults) {
+template <class T> void reads_no_more(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("NaN behind x", [&] {
-        spmv::Problem<T> p = spmv::testing::whole_numbers(gpulab::generate_matrix<T>("random:33x31:1-9", 42));
+        spmv::Problem<T> p = whole_numbers(gpulab::generate_matrix<T>("random:33x31:1-9", 42));
         const spmv::Reference<T> reference = spmv::make_reference(p);
         p.x.reserve(p.x.size() + 1);
         p.x.push_back(std::numeric_limits<T>::quiet_NaN());
         p.x.pop_back();
         spmv::Output<T> y(p.matrix.rows);
-        return gpulab::testing::fault_of(v.run, p, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
+        return fault_of(v.run, p, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
     });
 }
-using gpulab::testing::only_on;
-const gpulab::testing::VariantCases in_float(spmv::variants<float>(), "reads nothing behind x", "",
-                                             reads_no_more<float>, only_on<gpulab::Backend::cpu>);
+const VariantCases in_float(spmv::variants<float>(), "reads nothing behind x", "", reads_no_more<float>,
+                            only_on<gpulab::Backend::cpu>);
 } // namespace
 
 TEST_CASE("memory is counted before it is taken: entries, rows, columns and vectors", "[program]") {
@@ -163,7 +159,7 @@ TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says 
 }
 
 TEST_CASE("y is that of the first variant that is right: one that did not run is passed over", "[program]") {
-    const gpulab::testing::Environment unsolved("GPULAB_UNSOLVED", "cpu_sequential=x");
+    const Environment unsolved("GPULAB_UNSOLVED", "cpu_sequential=x");
     const ScratchFile y;
     const Outcome outcome = program("--generate lecture --backend cpu --repeat 1 --y " + y.path());
     CHECK(outcome.out.find("cpu_sequential computed it") == std::string::npos);
@@ -212,7 +208,7 @@ TEST_CASE("a matrix is written, read back and multiplied, and the JSON file desc
     const ScratchFolder folder;
     const auto check = [&]<class T>(T, const std::string& type) {
         INFO(type);
-        const gpulab::testing::Program here = program.in(folder);
+        const Program here = program.in(folder);
         REQUIRE(ran(here("--generate random:300x200:3-9 --backend cpu --repeat 1 --write a.mtx --type " + type)));
         const Outcome outcome = here("--matrix a.mtx --repeat 2 --json j --type " + type);
         REQUIRE(ran(outcome));
@@ -223,8 +219,8 @@ TEST_CASE("a matrix is written, read back and multiplied, and the JSON file desc
             {"matrix", "a.mtx"}, {"type", type}, {"rows", 300}, {"columns", 200}, {"nonzeros", matrix.nonzeros()}};
         for (const auto& [name, value] : expected.items()) CHECK(run["problem"][name] == value);
         const spmv::FormatBytes f = spmv::format_bytes(matrix);
-        CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(spmv::variants<T>())));
-        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<T>()) == "");
+        CHECK(run["variants"].size() == rows_of(backends_of(spmv::variants<T>())));
+        CHECK(run_fault(run, "cpu_sequential", wrong_rungs<T>()) == "");
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") {
                 CHECK(v["format_bytes"] == f.of(v["format"].get<std::string>()));
@@ -245,7 +241,7 @@ TEST_CASE("the study of kinds has twenty matrices, at least one from each genera
         const std::string matrix = run["problem"]["matrix"];
         matrices.insert(matrix);
         kinds.insert(matrix.substr(0, matrix.find(':')));
-        return gpulab::testing::reference_fault(run, "cpu_sequential");
+        return reference_fault(run, "cpu_sequential");
     }) == "");
     CHECK(matrices.size() == 20);
     std::set<std::string> generators; // "lecture | laplace2d:N or NXxNY | ..."

@@ -10,10 +10,9 @@
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 
+using namespace gpulab::testing;
+using namespace spmv::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
-using spmv::testing::Extent;
 
 namespace {
 
@@ -24,125 +23,93 @@ template <class T> spmv::RunCoo<T>* coo_product_of(std::string_view variant) {
     return nullptr;
 }
 
-/// A variant must refuse a problem that its format cannot hold, or that would explode.
-/// @param what the problem, for the fault
-template <class T> std::string refusal_fault(spmv::Run<T>* run, const spmv::Problem<T>& p, const std::string& what) {
-    spmv::Output<T> y(p.matrix.rows);
-    gpulab::Stopwatch once;
-    try {
-        gpulab::testing::in_turn([&] { run(p, y, once); });
-    } catch (const gpulab::Unsupported&) {
-        return "";
-    }
-    return "it takes " + what;
-}
-
 /// A diagonal and a full row, with an x that is not finite at its end.
 template <class T> spmv::Problem<T> infinite_x(T last) {
-    spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(129), 1);
+    spmv::Problem<T> p = spmv::make_problem(one_dense_row<T>(129), 1);
     p.x.back() = last;
     return p;
 }
 
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
-    const std::size_t largest = std::size_t{1} << (gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
-    const Extent<T> extent{spmv::testing::all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
-    spmv::testing::check_variant(v, faults, extent);
+    const std::size_t largest = std::size_t{1} << (largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
+    const Extent<T> extent{all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
+    check_variant(v, faults, extent);
     if (spmv::RunCoo<T>* const multiply = coo_product_of<T>(v.name))
-        faults.check("entries in any order", [&] { return spmv::testing::first_coo_fault<T>(multiply, extent.cases); });
-    const auto one_long_row = [] { return spmv::make_problem(spmv::testing::one_dense_row<T>(20011), 1); };
+        faults.check("entries in any order", [&] { return first_coo_fault<T>(multiply, extent.cases); });
+    const auto takes_one_long_row = [&](const std::string& what) {
+        const spmv::Problem<T> p = spmv::make_problem(one_dense_row<T>(20011), 1);
+        return refusal_fault(v.run, p, spmv::Output<T>(p.matrix.rows), what);
+    };
     if (v.name.ends_with("_ell"))
-        faults.check("a row too long for ELL",
-                     [&] { return refusal_fault<T>(v.run, one_long_row(), "20011 rows as long as the longest"); });
+        faults.check("a row too long for ELL", [&] { return takes_one_long_row("20011 rows as long as the longest"); });
     if (v.name.ends_with("_dia"))
-        faults.check("too many diagonals",
-                     [&] { return refusal_fault<T>(v.run, one_long_row(), "20011 whole diagonals"); });
-    if (spmv::testing::multiplies_padding(v.name))
-        faults.check("an infinite x", [&]() -> std::string {
-            for (const T last : {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                                 std::numeric_limits<T>::quiet_NaN()}) {
-                const std::string fault = refusal_fault<T>(v.run, infinite_x(last), "padding times infinity");
-                if (!fault.empty()) return fault;
-            }
-            return "";
+        faults.check("too many diagonals", [&] { return takes_one_long_row("20011 whole diagonals"); });
+    if (multiplies_padding(v.name))
+        faults.check("an infinite x", [&] {
+            const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+            return first_in(std::vector{infinity, -infinity, nan}, [&](T last) {
+                return refusal_fault(v.run, infinite_x(last), spmv::Output<T>(129), "padding times infinity");
+            });
         });
 }
 
-const VariantCases in_float(spmv::variants<float>(), "multiplies in float", "", check<float>);
-const VariantCases in_double(spmv::variants<double>(), "multiplies in double", "", check<double>);
-
-} // namespace
-
-#if defined(GPULAB_WITH_OPENCL)
-namespace {
-// For oclgrind, a thousand times slower than the device: ragged groups, rows longer than a slice, empty rows.
+/// For oclgrind, a thousand times slower than the device: ragged groups, rows longer than a slice, empty rows.
 template <class T> void check_small(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
-    faults.check("small matrices",
-                 [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>(), false); });
+    faults.check("small matrices", [&] { return first_fault<T>(v.run, tiny_cases<T>(), false); });
 }
-const VariantCases oclgrind_float(spmv::variants<float>(), "in float under oclgrind", "[.oclgrind]", check_small<float>,
-                                  gpulab::testing::only_on<Backend::opencl>);
-const VariantCases oclgrind_double(spmv::variants<double>(), "in double under oclgrind", "[.oclgrind]",
-                                   check_small<double>, gpulab::testing::only_on<Backend::opencl>);
-} // namespace
-#endif
 
-#if defined(GPULAB_WITH_CUDA)
-namespace {
-// For compute-sanitizer: two tiles and a ragged one of every rung, rows across their edges.
+/// For compute-sanitizer: two tiles and a ragged one of every rung, rows across their edges.
 template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("small matrices", [&] {
-        auto cases = spmv::testing::tiny_cases<T>();
-        spmv::testing::Rows<T> rows;                                     // 1536 non-zeros are a tile of row blocks,
+        auto cases = tiny_cases<T>();
+        Rows<T> rows;                                                    // 1536 non-zeros are a tile of row blocks,
         for (const std::size_t length : {700, 0, 3, 1200, 2000, 0, 513}) // 1248 rows and non-zeros one of merge path
             rows.add(length);
         for (std::size_t i = 0; i < 1100; ++i) rows.add(i % 3); // more sums than a block of bins has threads
         cases.push_back({"long rows, then short ones", rows.matrix});
         // A chunk of bins spans at most 65536 columns; a block takes 64 chunks at a time.
-        cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536, 2 * 64 + 5)});
+        cases.push_back({"columns 65536 apart", far_apart<T>(65536, 2 * 64 + 5)});
         if (v.name != "cuda_warp_shared") // its tile is four rows, and this took 18 s under racecheck
-            cases.push_back(
-                {"400000 rows of two", gpulab::random_rows<T>( // blocks of 256 searches of row blocks
-                                           400'000, 80, [](std::size_t) { return 2; }, gpulab::testing::seed)});
-        return spmv::testing::first_fault<T>(v.run, cases, false);
+            cases.push_back(with_lengths<T>("400000 rows of two", // blocks of 256 searches of row blocks
+                                            400'000, 80, [](std::size_t) { return 2; }));
+        return first_fault<T>(v.run, cases, false);
     });
 }
-const VariantCases sanitizer_float(spmv::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
-                                   check_tools<float>, gpulab::testing::own_cuda);
-const VariantCases sanitizer_double(spmv::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
-                                    check_tools<double>, gpulab::testing::own_cuda);
+
+template <class T> bool add_cases(const std::string& type) {
+    const auto products = spmv::variants<T>();
+    VariantCases(products, "multiplies in " + type, "", check<T>);
+    VariantCases(products, "in " + type + " under oclgrind", "[.oclgrind]", check_small<T>, only_on<Backend::opencl>);
+    VariantCases(products, "in " + type + " under compute-sanitizer", "[.sanitizer]", check_tools<T>, own_cuda);
+    return true;
+}
+const bool added[] = {add_cases<float>("float"), add_cases<double>("double")};
 
 // More rows than all multiprocessors together have sums for: a multiprocessor takes several bins.
 const VariantCases large(
     spmv::variants<float>(), "multiplies 12 million rows", "[large]",
     [](const auto& v, Faults& faults) {
-        const auto third = [](std::size_t i) { return i % 3; };
         faults.check("12 million rows", [&] {
             if (v.name == "cuda_dia") // refuses 3000 diagonals
-                return spmv::testing::first_fault<float>(
+                return first_fault<float>(
                     v.run, {{"three diagonals", gpulab::generate_matrix<float>("banded:12000000:1", 7)}});
-            return spmv::testing::first_fault<float>(
-                v.run, {{"0 to 2 entries", gpulab::random_rows<float>(12000000, 3000, third, 7)}});
+            return first_fault<float>(
+                v.run, {with_lengths<float>("0 to 2 entries", 12000000, 3000, [](std::size_t i) { return i % 3; })});
         });
-        std::vector<spmv::testing::TileAt> tiles;
-        faults.check("contract", [&] { return spmv::testing::contract_violation<float>(v, {2}, tiles); });
+        std::vector<TileAt> tiles;
+        faults.check("contract", [&] { return contract_violation<float>(v, {2}, tiles); });
         for (const auto& [tile, mean] : tiles)
             if (tile.of == "sums")
-                faults.check("as many rows as there are sums", [&, size = tile.size]() -> std::string {
-                    for (const std::size_t rows : {size - 1, size, size + 1}) {
-                        const std::string fault = spmv::testing::first_fault<float>(
-                            v.run,
-                            {{fmt::format("{} rows of one", rows), gpulab::random_rows<float>(
-                                                                       rows, 3000, [](std::size_t) { return 1; }, 7)}});
-                        if (!fault.empty()) return fault;
-                    }
-                    return "";
+                faults.check("as many rows as there are sums", [&, size = tile.size] {
+                    return first_in(std::vector{size - 1, size, size + 1}, [&](std::size_t rows) {
+                        return first_fault<float>(v.run, {with_lengths<float>(fmt::format("{} rows of one", rows), rows,
+                                                                              3000, [](std::size_t) { return 1; })});
+                    });
                 });
     },
-    gpulab::testing::own_cuda);
+    own_cuda);
 } // namespace
-#endif
 
 TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a message") {
     gpulab::Csr<float> m; // as far as narrow_offsets() looks
@@ -158,7 +125,7 @@ TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a messa
 TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance for random numbers hides") {
     const auto m = gpulab::random_rows<float>(
         1, 20011, [](std::size_t) { return std::size_t{20011}; }, 1);
-    const spmv::Problem<float> whole = spmv::testing::whole_numbers(m), random = spmv::make_problem(m, 1);
+    const spmv::Problem<float> whole = whole_numbers(m), random = spmv::make_problem(m, 1);
     const auto without = [](const spmv::Problem<float>& p, std::size_t k) {
         return spmv::Output<float>{spmv::make_reference(p).y[0] - p.matrix.value[k] * p.x[k]};
     };

@@ -11,11 +11,12 @@
 
 #include "gpulab/input.hpp"
 #include "gpulab_testing/pairs.hpp"
-#include "gpulab_testing/testing.hpp"
-#include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/steps.hpp"
 #include "streams.hpp"
 
 namespace streams::testing {
+
+using namespace gpulab::testing;
 
 /// The shape of an image and the settings with which to process it.
 struct Case {
@@ -83,8 +84,7 @@ inline std::vector<Case> cases_in_pairs() {
     const std::vector<std::size_t> widths = {1, 5, 64, 961}, heights = {1, 7, 64, 217}, streams = {1, 3, 6, 64};
     const std::vector<unsigned> works = {0, 1, 3, 255}, blocks = {1, 2, 32};
     std::vector<Case> list;
-    for (const auto& row :
-         gpulab::testing::all_pairs({widths.size(), heights.size(), 4, streams.size(), works.size(), blocks.size()}))
+    for (const auto& row : all_pairs({widths.size(), heights.size(), 4, streams.size(), works.size(), blocks.size()}))
         list.push_back({widths[row[0]], heights[row[1]], static_cast<int>(row[2]) + 1, streams[row[3]], works[row[4]],
                         blocks[row[5]]});
     return list;
@@ -107,42 +107,40 @@ inline const std::vector<Case>& sanitizer_cases() {
 }
 
 inline Problem problem_of(const Case& c) {
-    Problem p{random_image(c.width, c.height, c.channels, gpulab::testing::seed + c.width + c.height), c.work,
-              c.streams};
+    Problem p{random_image(c.width, c.height, c.channels, seed + c.width + c.height), c.work, c.streams};
     p.mapped_blocks = c.mapped_blocks;
     return p;
+}
+
+/// A fault with the problem at which it was found, or "".
+inline std::string at_problem(const Problem& p, const std::string& fault) {
+    if (fault.empty()) return "";
+    return fmt::format("{} x {} pixels of {} channels, {} streams, work {}: {}", p.image.width, p.image.height,
+                       p.image.channels, p.streams, p.work, fault);
 }
 
 /// What is wrong with a variant's answer to a problem, or "".
 inline std::string fault_of(Run* run, const Problem& p) {
     const Output reference = reference_output(p);
     Output out = reference;
-    const std::string fault = gpulab::testing::fault_of(run, p, out, [&] { return compare(reference, out); });
-    if (fault.empty()) return "";
-    return fmt::format("{} x {} pixels of {} channels, {} streams, work {}: {}", p.image.width, p.image.height,
-                       p.image.channels, p.streams, p.work, fault);
+    return at_problem(p, gpulab::testing::fault_of(run, p, out, [&] { return compare(reference, out); }));
 }
 
 /// Runs a variant on every case on the current device.
 /// @return the first fault and its case; "" when all answers are right
 inline std::string first_fault(Run* run, const std::vector<Case>& cases) {
-    for (const Case& c : cases)
-        if (const std::string fault = fault_of(run, problem_of(c)); !fault.empty()) return fault;
-    return "";
+    return first_in(cases, [&](const Case& c) { return fault_of(run, problem_of(c)); });
 }
 
 /// The same for what makes every command slow: runs each problem only once.
 inline std::string first_fault_at_once(Run* run, const std::vector<Problem>& problems) {
-    for (const Problem& p : problems) {
+    return first_in(problems, [&](const Problem& p) {
         Output out{std::vector<unsigned char>(p.bytes()), {}};
         poison(out);
         Stopwatch once;
-        gpulab::testing::in_turn([&] { run(p, out, once); });
-        if (const std::string fault = compare(reference_output(p), out).message; !fault.empty())
-            return fmt::format("{} x {} pixels of {} channels, {} streams, work {}: {}", p.image.width, p.image.height,
-                               p.image.channels, p.streams, p.work, fault);
-    }
-    return "";
+        in_turn([&] { run(p, out, once); });
+        return at_problem(p, compare(reference_output(p), out).message);
+    });
 }
 
 /// What is wrong with a variant's answers for many rounds of work, or "".
@@ -178,14 +176,13 @@ inline const std::vector<ByHand>& pixels_by_hand() {
 }
 
 inline std::string by_hand_fault(Run* run) {
-    for (const ByHand& hand : pixels_by_hand()) {
+    return first_in(pixels_by_hand(), [&](const ByHand& hand) {
         Output out{std::vector<unsigned char>(hand.before.size(), 77), {}};
         Stopwatch once;
-        gpulab::testing::in_turn([&] { run(hand.problem(), out, once); });
-        if (const std::string fault = compare({hand.after, {}}, out).message; !fault.empty())
-            return fmt::format("{} channels, work {}: {}", hand.channels, hand.work, fault);
-    }
-    return "";
+        in_turn([&] { run(hand.problem(), out, once); });
+        const std::string fault = compare({hand.after, {}}, out).message;
+        return fault.empty() ? "" : fmt::format("{} channels, work {}: {}", hand.channels, hand.work, fault);
+    });
 }
 
 /// Each of the 256 bytes at each of the 16 places of a vector; in strips that begin at a multiple of 16 bytes and in
@@ -225,9 +222,7 @@ inline std::vector<Problem> problems_with_marks() {
 }
 
 inline std::string mark_fault(Run* run) {
-    for (const Problem& p : problems_with_marks())
-        if (const std::string fault = fault_of(run, p); !fault.empty()) return fault;
-    return "";
+    return first_in(problems_with_marks(), [&](const Problem& p) { return fault_of(run, p); });
 }
 
 /// Images and strips of as many bytes and rows as the variant's tiles, and of one more and one less.
@@ -237,12 +232,12 @@ inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, s
     const auto add = [&](std::size_t width, std::size_t height, int channels, std::size_t streams, unsigned work) {
         if (width > 0 && height > 0) cases.push_back({width, height, channels, streams, work, p.mapped_blocks});
     };
-    for (const std::size_t bytes : gpulab::testing::sizes_next_to(tiles, largest, "bytes")) {
+    for (const std::size_t bytes : sizes_next_to(tiles, largest, "bytes")) {
         const int channels = bytes % 4 == 0 ? 4 : bytes % 3 == 0 ? 3 : bytes % 2 == 0 ? 2 : 1;
         add(bytes, 1, 1, 1, 1);                                             // as the only strip
         add(bytes / static_cast<std::size_t>(channels), 2, channels, 2, 0); // as two strips
     }
-    for (const std::size_t rows : gpulab::testing::sizes_next_to(tiles, largest, "rows")) {
+    for (const std::size_t rows : sizes_next_to(tiles, largest, "rows")) {
         add(5, rows, 3, p.streams, 0);
         add(4, rows, 4, p.streams, 1);
     }
@@ -255,7 +250,7 @@ inline std::string contract_violation(Run* run, gpulab::Backend backend, const P
                                       std::vector<gpulab::Tile>& tiles) {
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     Stopwatch once;
-    gpulab::testing::in_turn([&] { run(p, out, once); });
+    in_turn([&] { run(p, out, once); });
     tiles = once.tiles();
     const std::string fault = gpulab::testing::contract_violation(backend, false, once, {"bytes", "rows"});
     if (!fault.empty()) return fault;
@@ -263,7 +258,7 @@ inline std::string contract_violation(Run* run, gpulab::Backend backend, const P
         run(p, out, watch);
         pixels = out.pixels;
     };
-    return gpulab::testing::reset_fault(pixels_of, out.pixels);
+    return reset_fault(pixels_of, out.pixels);
 }
 
 /// A problem with small grids.

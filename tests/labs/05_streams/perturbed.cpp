@@ -25,8 +25,6 @@ bool notes(Kind kind) {
 
 int word() { return late_word; }
 
-void start() { start(0, 0, -1); }
-
 void start(std::size_t which, std::size_t each, int word) {
     const std::lock_guard lock(mutex);
     noted.clear();

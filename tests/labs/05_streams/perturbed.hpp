@@ -28,11 +28,9 @@ bool notes(Kind kind);
 /// Which word of each 16 bytes of a copy up is to be late while the others are not; -1: the whole copy is late.
 int word();
 
-/// Begins to count commands and delays none.
-void start();
 /// Begins to count commands and delays command number `which` of each pass.
-/// @param each the number of commands of a pass @param word see word()
-void start(std::size_t which, std::size_t each, int word);
+/// @param each the number of commands of a pass; 0: none is late @param word see word()
+void start(std::size_t which = 0, std::size_t each = 0, int word = -1);
 /// Ends that and waits for delayed commands. @return the commands counted since start()
 std::vector<Kind> stop();
 

@@ -1,37 +1,28 @@
 // An image of more than 2^32 bytes, in one strip, on GPUs that have the memory.
-#include <catch2/catch_test_macros.hpp>
-
 #include "checks.hpp"
-#include "gpulab_testing/large.hpp"
+#include "gpulab_testing/large_cases.hpp"
 
-using gpulab::Backend;
+using namespace gpulab::testing;
 
 namespace {
 
-void check_variants(Backend backend) {
-    for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 1, 2)) { // floats, four bytes each
-        gpulab::use(device);
+std::string large_fault(streams::Run* run, std::size_t n) {
+    struct Made {
+        streams::Problem p;
+        streams::Output reference, out;
+    };
+    static LastMade last;
+    auto& [p, reference, out] = last.get<Made>(std::to_string(n), [n] {
         const std::size_t width = 65537; // odd, so that the bytes 2^31 and 2^32 further on differ
-        const streams::Problem p{streams::random_image(width, n / width + 1, 1, gpulab::testing::seed), 0, 1};
-        const streams::Output reference = streams::reference_output(p);
-        streams::Output out = reference;
-        int checked = 0;
-        for (const auto& variant : streams::variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name << ", " << p.bytes() << " bytes");
-            streams::poison(out);
-            gpulab::take_stray_write();
-            gpulab::Stopwatch once;
-            REQUIRE_NOTHROW(variant.run(p, out, once));
-            CHECK(gpulab::take_stray_write() == "");
-            if (out.pixels != reference.pixels) CHECK(streams::compare(reference, out).message == "");
-            ++checked;
-        }
-        CHECK(checked >= 3);
-    }
+        const streams::Problem made{streams::random_image(width, n / width + 1, 1, seed), 0, 1};
+        return Made{made, streams::reference_output(made), streams::reference_output(made)};
+    });
+    gpulab::Stopwatch once;
+    if (std::string stray = stray_write(run, p, out, once); !stray.empty()) return stray;
+    return out.pixels == reference.pixels ? "" : streams::compare(reference, out).message;
 }
 
-} // namespace
+const LargeCases large(streams::variants(), "reaches the bytes beyond 2^32", 1, 2, // floats, four bytes each
+                       [](const auto& v, std::size_t n) { return large_fault(v.run, n); });
 
-TEST_CASE("every CUDA variant reaches the bytes beyond 2^32", "[cuda][large]") { check_variants(Backend::cuda); }
-TEST_CASE("every OpenCL variant reaches the bytes beyond 2^32", "[opencl][large]") { check_variants(Backend::opencl); }
+} // namespace

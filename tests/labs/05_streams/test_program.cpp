@@ -14,20 +14,17 @@
 #include "streams.hpp"
 #include "studies.hpp"
 
+using namespace gpulab::testing;
+using namespace streams::testing;
 using gpulab::Backend;
-using gpulab::testing::names_of;
-using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
-using gpulab::testing::StudyCase;
 using Json = nlohmann::json;
 
 namespace {
-const gpulab::testing::Program program("streams", STREAMS_PROGRAM);
+const Program program("streams", STREAMS_PROGRAM);
 
 /// The rungs that their own tests find wrong, which are excused here.
-gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(streams::variants(), [](const auto& v) {
-        using namespace streams::testing;
+KnownWrong wrong_rungs() {
+    return known_wrong(streams::variants(), [](const auto& v) {
         std::string fault = by_hand_fault(v.run);
         if (fault.empty()) fault = first_fault(v.run, {{301, 103, 3, 4, 2}, {67, 41, 4, 12, 0}, {67, 41, 4, 12, 256}});
         return fault.empty() ? first_fault(v.run, small_cases()) : fault;
@@ -41,7 +38,7 @@ std::optional<StudyCase> study_of(const std::string& name) {
     const auto fault = [=, at = std::size_t{0}](const Json& run) mutable -> std::string {
         if (sweep != sweeps.end() && (at >= sweep->second.size() || run["problem"][name] != sweep->second[at++]))
             return "another row";
-        return gpulab::testing::reference_fault(run, "cpu_sequential");
+        return reference_fault(run, "cpu_sequential");
     };
     return StudyCase{"--width 67 --height 41", sweep == sweeps.end() ? 1 : sweep->second.size(), wrong_rungs(), fault};
 }
@@ -53,7 +50,7 @@ std::string png(const gpulab::Image& image) {
     return file.text();
 }
 
-const gpulab::testing::ProgramCases contract([] {
+const ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = STREAMS_README,
@@ -127,8 +124,8 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     for (const auto& [name, value] :
          {std::pair{"width", 301}, {"height", 103}, {"channels", 3}, {"streams", 4}, {"work", 2}})
         CHECK(run["problem"][name] == value);
-    CHECK(run["variants"].size() == gpulab::testing::rows_of(gpulab::testing::backends_of(streams::variants())));
-    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
+    CHECK(run["variants"].size() == rows_of(backends_of(streams::variants())));
+    CHECK(run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     std::size_t traced = 0;
     for (const auto& v : run["variants"]) {
         const std::string name = v["name"], backend = v["backend"], status = v["status"];
@@ -202,7 +199,7 @@ TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two 
 }
 
 TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel", "[program][thorough]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    (void)devices_or_skip(Backend::opencl);
     const Outcome outcome = program("--channels 1 --streams 6 --repeat 1 --backend opencl");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);
@@ -214,7 +211,7 @@ TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel",
 
 TEST_CASE("studies print the bound of which they give percentages, again only where it changes",
           "[program][thorough]") {
-    (void)gpulab::testing::devices_or_skip(Backend::opencl);
+    (void)devices_or_skip(Backend::opencl);
     const std::string rows = " --device opencl:0 --variant opencl_pinned";
     CHECK(stated_bounds("--study memory" + rows) == 1);
     CHECK(stated_bounds("--study streams" + rows) == 1);
@@ -222,7 +219,7 @@ TEST_CASE("studies print the bound of which they give percentages, again only wh
 }
 TEST_CASE("the study of mapped memory prints the bound of which it gives percentages once",
           "[program][thorough][cuda]") {
-    (void)gpulab::testing::devices_or_skip(Backend::cuda);
+    (void)devices_or_skip(Backend::cuda);
     CHECK(stated_bounds("--study blocks --device cuda:0") == 1);
 }
 

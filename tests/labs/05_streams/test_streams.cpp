@@ -9,9 +9,9 @@
 #include "perturbed.hpp"
 #include "runs.hpp"
 
+using namespace gpulab::testing;
+using namespace streams::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::VariantCases;
 using streams::Output;
 using streams::Problem;
 using Variant = gpulab::Variant<streams::Run>;
@@ -24,7 +24,7 @@ std::string timeline_fault(const Variant& v) {
     const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     gpulab::Stopwatch once;
-    gpulab::testing::in_turn([&] { v.run(p, out, once); });
+    in_turn([&] { v.run(p, out, once); });
     const auto& events = out.timeline.events();
     const std::size_t expected = v.name == "cuda_mapped" ? 1 : v.name == "cuda_polling" ? 2 : 21;
     if (events.size() != expected) return fmt::format("{} commands, not {}", events.size(), expected);
@@ -55,72 +55,60 @@ std::string crowd_fault(streams::Run* run) {
     Problem p{streams::random_image(1024, 1030, 4, 1), 256, 1};
     for (std::size_t at = 0, vector = 0; at + 16 <= p.bytes(); at += 16, ++vector)
         std::memcpy(&p.image.pixels[at + 4 * (vector % 4)], &streams::nothing_yet, sizeof streams::nothing_yet);
-    return streams::testing::fault_of(run, p);
+    return fault_of(run, p);
 }
 
 /// All that one variant must do, on the current device.
 void check_variant(const Variant& v, Faults& faults) {
-    namespace testing = streams::testing;
     const bool cuda = v.backend == Backend::cuda;
-    faults.check("two pixels by hand", [&] { return testing::by_hand_fault(v.run); });
-    faults.check("every shape, number of streams and amount of work",
-                 [&] { return testing::first_fault(v.run, testing::all_cases()); });
-    faults.check("options in pairs", [&] { return testing::first_fault(v.run, testing::cases_in_pairs()); });
-    faults.check("many rounds of work", [&] { return testing::heavy_fault(v.run); });
-    faults.check("every byte at every place", [&] { return testing::every_byte_fault(v.run); });
-    faults.check("images that hold the mark", [&] { return testing::mark_fault(v.run); });
+    faults.check("two pixels by hand", [&] { return by_hand_fault(v.run); });
+    faults.check("every shape, number of streams and amount of work", [&] { return first_fault(v.run, all_cases()); });
+    faults.check("options in pairs", [&] { return first_fault(v.run, cases_in_pairs()); });
+    faults.check("many rounds of work", [&] { return heavy_fault(v.run); });
+    faults.check("every byte at every place", [&] { return every_byte_fault(v.run); });
+    faults.check("images that hold the mark", [&] { return mark_fault(v.run); });
     std::vector<gpulab::Tile> tiles;
-    const Problem p = testing::small_grids();
-    faults.check("contract", [&] { return testing::contract_violation(v.run, v.backend, p, tiles); });
-    faults.check("sizes next to its tiles", [&] {
-        return testing::first_fault(v.run,
-                                    testing::cases_next_to(tiles, gpulab::testing::largest_near_tile(v.backend), p));
-    });
+    const Problem p = small_grids();
+    faults.check("contract", [&] { return contract_violation(v.run, v.backend, p, tiles); });
+    faults.check("sizes next to its tiles",
+                 [&] { return first_fault(v.run, cases_next_to(tiles, largest_near_tile(v.backend), p)); });
     if (v.backend != Backend::cpu) {
         faults.check("its timeline", [&] { return timeline_fault(v); });
 #if defined(STREAMS_PERTURBED)
-        faults.check("late commands", [&] { return testing::late_fault(v.run, v.backend); });
+        faults.check("late commands", [&] { return late_fault(v.run, v.backend); });
 #endif
     }
-    if (cuda)
-        faults.check("kernels of few blocks", [&] { return testing::first_fault(v.run, testing::mapped_cases()); });
+    if (cuda) faults.check("kernels of few blocks", [&] { return first_fault(v.run, mapped_cases()); });
     if (v.name == "cuda_polling") faults.check("every thread waits for the flag", [&] { return crowd_fault(v.run); });
 }
 
 const VariantCases variants(streams::variants(), "inverts every image and keeps alpha", "", check_variant);
 
-#if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind_variants(
     streams::variants(), "under oclgrind", "[.oclgrind]",
     [](const Variant& v, Faults& faults) {
-        faults.check("small images",
-                     [&] { return streams::testing::first_fault(v.run, streams::testing::small_cases()); });
+        faults.check("small images", [&] { return first_fault(v.run, small_cases()); });
     },
-    gpulab::testing::only_on<Backend::opencl>);
-#endif
+    only_on<Backend::opencl>);
 
-#if defined(GPULAB_WITH_CUDA)
 const VariantCases sanitizer_variants(
     streams::variants(), "under compute-sanitizer", "[.sanitizer]",
     [](const Variant& v, Faults& faults) {
         faults.check("small images", [&] {
             std::vector<Problem> problems;
-            for (const auto& c : streams::testing::sanitizer_cases())
-                problems.push_back(streams::testing::problem_of(c));
-            return streams::testing::first_fault_at_once(v.run, problems);
+            for (const auto& c : sanitizer_cases()) problems.push_back(problem_of(c));
+            return first_fault_at_once(v.run, problems);
         });
         if (v.name == "cuda_polling")
-            faults.check("images that hold the mark", [&] {
-                return streams::testing::first_fault_at_once(v.run, streams::testing::problems_with_marks());
-            });
+            faults.check("images that hold the mark",
+                         [&] { return first_fault_at_once(v.run, problems_with_marks()); });
     },
-    gpulab::testing::only_on<Backend::cuda>);
-#endif
+    only_on<Backend::cuda>);
 
 } // namespace
 
 TEST_CASE("the reference inverts two pixels as computed by hand and keeps alpha") {
-    for (const streams::testing::ByHand& hand : streams::testing::pixels_by_hand()) {
+    for (const ByHand& hand : pixels_by_hand()) {
         INFO(hand.channels << " channels, work " << hand.work);
         CHECK(streams::reference_output(hand.problem()).pixels == hand.after);
     }

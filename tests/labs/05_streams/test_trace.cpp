@@ -7,26 +7,39 @@
 
 using gpulab::Timeline;
 
-TEST_CASE("commands one after the other do not overlap", "[cpu]") {
-    Timeline t;
-    t.add({"a", "copy up", '>', 0, 0, 10});
-    t.add({"a", "kernel", '#', 0, 10, 20});
-    t.add({"a", "copy down", '<', 0, 25, 35});
-    CHECK(t.overlap_percent() == 0);
-    CHECK(t.span_us() == 35);
-}
-
 TEST_CASE("overlap is the share of the busy time with two or more kinds at once", "[cpu]") {
-    Timeline t;
-    CHECK(t.overlap_percent() == 0); // nothing in it
-    t.add({"a", "copy up", '>', 0, 0, 10});
-    t.add({"b", "copy up", '>', 1, 10, 20});
-    t.add({"a", "copy down", '<', 0, 15, 25}); // 15 ... 20 at once; busy 0 ... 25
-    CHECK(t.overlap_percent() == Catch::Approx(20));
-    t.add({"b", "kernel", '#', 1, 16, 18}); // a third kind adds nothing there
-    CHECK(t.overlap_percent() == Catch::Approx(20));
-    t.add({"c", "kernel", '#', 2, 125, 125}); // nor does a command of no length
-    CHECK(t.overlap_percent() == Catch::Approx(20));
+    struct Case {
+        const char* what;
+        std::vector<gpulab::TraceEvent> commands;
+        double percent;
+    };
+    std::vector<gpulab::TraceEvent> growing = {{"a", "copy up", '>', 0, 0, 10},
+                                               {"b", "copy up", '>', 1, 10, 20},
+                                               {"a", "copy down", '<', 0, 15, 25}}; // 15 ... 20 at once; busy 0 ... 25
+    std::vector<Case> cases = {
+        {"nothing", {}, 0},
+        {"one after the other",
+         {{"a", "copy up", '>', 0, 0, 10}, {"a", "kernel", '#', 0, 10, 20}, {"a", "copy down", '<', 0, 25, 35}},
+         0},
+        {"two of one kind", {{"a", "copy up", '>', 0, 0, 10}, {"b", "copy up", '>', 1, 0, 10}}, 0},
+        {"two kinds, always", {{"a", "copy up", '>', 0, 5, 9}, {"b", "kernel", '#', 1, 5, 9}}, 100},
+        {"twice the same kind from 120 to 140, with a kernel from 130 to 150, and a kernel of its own after a pause",
+         {{"a", "copy up", '>', 0, 100, 140},
+          {"b", "copy up", '>', 1, 120, 150},
+          {"c", "kernel", '#', 0, 130, 160},
+          {"d", "kernel", '#', 0, 200, 240}},
+         100 * 20.0 / 100},
+        {"two kinds for a while", growing, 20}};
+    growing.push_back({"b", "kernel", '#', 1, 16, 18});
+    cases.push_back({"a third kind adds nothing there", growing, 20});
+    growing.push_back({"c", "kernel", '#', 2, 125, 125});
+    cases.push_back({"nor does a command of no length", growing, 20});
+    for (const Case& c : cases) {
+        INFO(c.what);
+        Timeline t;
+        for (const gpulab::TraceEvent& command : c.commands) t.add(command);
+        CHECK(t.overlap_percent() == Catch::Approx(c.percent).epsilon(1e-12));
+    }
 }
 
 TEST_CASE("a span goes from the first start to the last end, whatever the order of the commands", "[cpu]") {
@@ -44,26 +57,6 @@ TEST_CASE("a span goes from the first start to the last end, whatever the order 
     CHECK(t.events()[1].name == "b");
     t.clear();
     CHECK((t.empty() && t.span_us() == 0 && t.overlap_percent() == 0));
-}
-
-TEST_CASE("pauses are not busy time, and two commands of one kind count as one kind", "[cpu]") {
-    Timeline t;
-    t.add({"a", "copy up", '>', 0, 100, 140});
-    t.add({"b", "copy up", '>', 1, 120, 150}); // twice the same kind from 120 to 140
-    t.add({"c", "kernel", '#', 0, 130, 160});  // with a kernel from 130 to 150
-    t.add({"d", "kernel", '#', 0, 200, 240});  // after a pause, on its own
-    CHECK(t.overlap_percent() == Catch::Approx(100 * 20.0 / 100));
-    Timeline all;
-    all.add({"a", "copy up", '>', 0, 5, 9});
-    all.add({"b", "kernel", '#', 1, 5, 9});
-    CHECK(all.overlap_percent() == 100);
-}
-
-TEST_CASE("two commands of one kind do not overlap", "[cpu]") {
-    Timeline t;
-    t.add({"a", "copy up", '>', 0, 0, 10});
-    t.add({"b", "copy up", '>', 1, 0, 10});
-    CHECK(t.overlap_percent() == 0);
 }
 
 TEST_CASE("a command that waited for its engine counts from when the engine was free", "[cpu]") {

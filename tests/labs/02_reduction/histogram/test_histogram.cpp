@@ -5,13 +5,8 @@
 #include "../checks.hpp"
 #include "histogram.hpp"
 
+using namespace gpulab::testing;
 using gpulab::Backend;
-using gpulab::testing::Faults;
-using gpulab::testing::largest_near_tile;
-using gpulab::testing::only_on;
-using gpulab::testing::sizes_next_to;
-using gpulab::testing::straddling_sizes;
-using gpulab::testing::VariantCases;
 using reduction::Counts;
 using reduction::HistogramProblem;
 using reduction::testing::Sizes;
@@ -31,12 +26,8 @@ template <class T> std::string fault_of(const Variant<T>& v, const HistogramProb
 
 /// Numbers in all bins, at every size.
 template <class T> std::string first_fault(const Variant<T>& v, const Sizes& sizes, unsigned bins = 256) {
-    for (const std::size_t n : sizes)
-        if (const std::string fault =
-                fault_of<T>(v, reduction::make_histogram_problem<T>(n, bins, gpulab::testing::seed + n));
-            !fault.empty())
-            return fault;
-    return "";
+    return first_in(
+        sizes, [&](std::size_t n) { return fault_of<T>(v, reduction::make_histogram_problem<T>(n, bins, seed + n)); });
 }
 
 /// The least and the greatest number of each bin, and some between them.
@@ -50,17 +41,12 @@ template <class T> HistogramProblem<T> on_the_borders(unsigned bins) {
     return p;
 }
 
-template <class T> std::string contract_violation(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
-    const auto p = reduction::make_histogram_problem<T>(1000, 256, gpulab::testing::seed);
-    return reduction::testing::contract_violation(v, p, Counts(256), tiles);
-}
-
 template <class T> void check_histogram(const Variant<T>& v, Faults& faults) {
     faults.check("by hand", [&] {
         const HistogramProblem<T> p{4, {T(0.5), 3, 1, T(1.5), 0, T(3.9), 1}};
         Counts counts(4);
         gpulab::Stopwatch once;
-        gpulab::testing::in_turn([&] { v.run(p, counts, once); });
+        in_turn([&] { v.run(p, counts, once); });
         return gpulab::compare(Counts{2, 3, 0, 2}, counts, 0).message;
     });
     faults.check("every size", [&] { return first_fault(v, straddling_sizes()); });
@@ -72,7 +58,8 @@ template <class T> void check_histogram(const Variant<T>& v, Faults& faults) {
             return fault_of<T>(v, {256, std::vector<T>(3'000'001, static_cast<T>(bin))});
         });
     std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&] { return contract_violation<T>(v, tiles); });
+    const auto p = reduction::make_histogram_problem<T>(1000, 256, seed);
+    faults.check("contract", [&] { return contract_violation(v, p, Counts(256), tiles); });
     faults.check("sizes next to its tiles", [&] {
         return first_fault(v, sizes_next_to(tiles, std::min<std::size_t>(largest_near_tile(v.backend), 1 << 22)));
     });
@@ -91,12 +78,12 @@ template <class T> void check_small(const Variant<T>& v, Faults& faults) {
 const VariantCases oclgrind(reduction::histogram_variants<float>(), "counts floats under oclgrind", "[.oclgrind]",
                             check_small<float>, only_on<Backend::opencl>);
 const VariantCases sanitizer(reduction::histogram_variants<float>(), "counts floats under compute-sanitizer",
-                             "[.sanitizer]", check_small<float>, gpulab::testing::own_cuda);
+                             "[.sanitizer]", check_small<float>, own_cuda);
 
 } // namespace
 
 TEST_CASE("the numbers of a histogram lie in all bins and nowhere else") {
-    const auto p = reduction::make_histogram_problem<float>(100'000, 512, gpulab::testing::seed);
+    const auto p = reduction::make_histogram_problem<float>(100'000, 512, seed);
     const Counts counts = reduction::expected_histogram(p); // throws where one does not
     for (const std::uint32_t count : counts) CHECK((count > 100 && count < 300));
 }
