@@ -113,9 +113,6 @@ const gpulab::testing::ProgramCases contract([] {
         .growth = {{"--n 5000", 5, wrong_rungs<double>()}, // from 16 on
                    {"--n 64 --systems 3", 2, wrong_rungs<double>()}}};
 });
-} // namespace
-
-namespace {
 /// Two empty equations, for several work-items or warps to report. A report that is not atomic nearly always leaves the
 /// right row; tools see the race.
 void check_reports(const gpulab::Variant<Run<double>>& v, gpulab::testing::Faults& faults) {

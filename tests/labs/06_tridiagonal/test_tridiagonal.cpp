@@ -58,8 +58,7 @@ template <class T> void check(const gpulab::Variant<Run<T>>& variant, Faults& fa
     });
     faults.check("a known solution", [&] { return poisson_fault(v, shapes); });
 
-    Stopwatch once; // of a shape that no variant refuses, and of one with several systems
-    std::vector<gpulab::Tile> tiles;
+    std::vector<gpulab::Tile> tiles; // of a shape that no variant refuses, and of some with several systems
     faults.check("contract", [&]() -> std::string {
         for (const Shape& shape : {Shape{900, 1}, Shape{40, 9}, Shape{700, 3}}) {
             if (may_refuse(v.name, shape)) continue;
@@ -116,9 +115,6 @@ template <class T> void check(const gpulab::Variant<Run<T>>& variant, Faults& fa
 const VariantCases in_double(variants<double>(), "solves in double", "", check<double>);
 const VariantCases in_float(variants<float>(), "solves in float", "", check<float>);
 
-} // namespace
-
-namespace {
 // For oclgrind, a thousand times slower than the device: ragged groups and chunks, and several systems.
 template <class T> void check_small(const gpulab::Variant<Run<T>>& v, Faults& faults) {
     Shapes shapes = {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}};

@@ -95,17 +95,11 @@ template <class T> void check_all_devices(Backend backend) {
 
 } // namespace
 
-TEST_CASE("rungs for several devices solve in double on all OpenCL devices", "[opencl][two-devices]") {
-    check_all_devices<double>(Backend::opencl);
+TEMPLATE_TEST_CASE("rungs for several devices solve on all OpenCL devices", "[opencl][two-devices]", float, double) {
+    check_all_devices<TestType>(Backend::opencl);
 }
-TEST_CASE("rungs for several devices solve in float on all OpenCL devices", "[opencl][two-devices]") {
-    check_all_devices<float>(Backend::opencl);
-}
-TEST_CASE("rungs for several devices solve in double on all CUDA devices", "[cuda]") {
-    check_all_devices<double>(Backend::cuda);
-}
-TEST_CASE("rungs for several devices solve in float on all CUDA devices", "[cuda]") {
-    check_all_devices<float>(Backend::cuda);
+TEMPLATE_TEST_CASE("rungs for several devices solve on all CUDA devices", "[cuda]", float, double) {
+    check_all_devices<TestType>(Backend::cuda);
 }
 
 #if defined(GPULAB_WITH_OPENCL)

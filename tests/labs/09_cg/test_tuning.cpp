@@ -82,14 +82,13 @@ TEST_CASE("what was found is kept in a file, by device, kernel, type and size") 
     CHECK_FALSE(again.find("GPU, large", "spmv", "float", 1024));
     CHECK_FALSE(again.find("GPU, large", "dot", "float", 512));
     CHECK_FALSE(again.find("GPU, large", "dot", "float", 2048));
-    CHECK(file.text() == "device,kernel,type,rows,groups,one_ms,best_ms\nGPU  large,dot,float,1024,5,2.5,0.5\n");
-    for (const char* const broken : {"x\n", "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,0,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,33,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,many,5,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,inf,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5,nan\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,-1,0.5\n"}) {
+    const std::string head = "device,kernel,type,rows,groups,one_ms,best_ms\n";
+    CHECK(file.text() == head + "GPU  large,dot,float,1024,5,2.5,0.5\n");
+    for (const std::string& broken :
+         {std::string("x\n"), head + "GPU,dot,float,1024,5,2.5\n", head + "GPU,dot,float,1024,0,2.5,0.5\n",
+          head + "GPU,dot,float,1024,33,2.5,0.5\n", head + "GPU,dot,float,many,5,2.5,0.5\n",
+          head + "GPU,dot,float,1024,5,inf,0.5\n", head + "GPU,dot,float,1024,5,2.5,nan\n",
+          head + "GPU,dot,float,1024,5,-1,0.5\n"}) {
         file.write(broken);
         CHECK_THROWS_AS(TuningCache(file.path()), gpulab::UsageError);
     }
