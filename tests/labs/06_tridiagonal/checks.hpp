@@ -17,16 +17,19 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/verdict.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal::testing {
 
 using gpulab::Backend;
 using gpulab::testing::seed;
+using gpulab::testing::verdict;
 
 /// How many systems of how many unknowns.
 struct Shape {
     std::size_t n, systems;
+    std::string text() const { return fmt::format("{} system(s) of {}", systems, n); }
 };
 using Shapes = std::vector<Shape>;
 
@@ -98,7 +101,7 @@ std::string first_fault(const Candidate<T>& v, const Shapes& shapes, const std::
     const bool exact = v.name.find("cusparse") == std::string_view::npos; // a library may round where we need not
     std::size_t done = 0, refused = 0;
     for (const Shape& shape : shapes) {
-        const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
+        const std::string where = shape.text() + ", ";
         for (const Layout layout : {Layout::separate, Layout::interleaved}) {
             if (layout == Layout::interleaved && shape.systems < 3) continue; // there the layouts hardly differ
             Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
@@ -153,17 +156,9 @@ template <class T> std::string poisson_fault(const Candidate<T>& v, const Shapes
             return gpulab::compare(expected, out.x, tridiagonal::tolerance<T>(shape.n),
                                    [&](std::size_t k) { return reference.scale[k]; });
         });
-        if (!fault.empty()) return fmt::format("{} system(s) of {}: {}", shape.systems, shape.n, fault);
+        if (!fault.empty()) return shape.text() + ": " + fault;
     }
     return "";
-}
-
-/// A comparison that a sentence decides.
-inline gpulab::Comparison verdict(const std::string& fault) {
-    gpulab::Comparison comparison;
-    comparison.message = fault;
-    comparison.passed = fault.empty();
-    return comparison;
 }
 
 /// What is wrong with the systems other than `special`, which must be solved exactly; "" when nothing is.
@@ -222,7 +217,7 @@ template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& sh
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape)) continue;
         auto [plain, reference, out, special] = OneSpecial<T>(shape);
-        const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
+        const std::string where = shape.text() + ", ";
 
         for (const T meaningless : {nan, inf}) {
             Problem<T> p = plain;
@@ -253,57 +248,71 @@ template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& sh
     return "";
 }
 
-/// Zero pivots are reported with their system and row, and the other systems are solved: an equation without any
-/// coefficient, which every method meets where it stands; two equal equations, of which every method finds one; two
-/// equations that hold only each other's unknown, which could be solved by exchanging them; and three equations of
-/// which the middle one is the sum of the others.
-/// @param rows_to_try which rows of a system of n equations
+/// A few equations that take the place of others.
+template <class T> struct Rows {
+    std::string_view name;
+    std::vector<T> a, b, c; ///< a of the first equation and c of the last are 0
+    std::size_t reported;   ///< a variant reports a zero pivot in one of so many rows from the first on
+    bool solvable = false;  ///< or it gives their solution, x = 1, 2, 3, 1, ..., exactly
+};
+
+/// What is wrong when such equations stand in one of several systems, or "". The others must be solved exactly.
+/// @param first_rows where they begin in a system of n equations
 template <class T>
-std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes,
-                             std::set<std::size_t> (&rows_to_try)(std::size_t) = special_rows) {
-    enum class Kind { empty_row, equal_rows, exchanged_rows, sum_of_rows };
-    const auto rows_of = [](Kind kind) {
-        return kind == Kind::empty_row ? std::size_t{1} : kind == Kind::sum_of_rows ? 3 : 2;
-    };
+std::string rows_fault(const Candidate<T>& v, const Shapes& shapes, const std::vector<Rows<T>>& kinds,
+                       std::set<std::size_t> (*first_rows)(std::size_t)) {
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape)) continue;
         auto [plain, reference, out, special] = OneSpecial<T>(shape);
-        for (const std::size_t row : rows_to_try(shape.n))
-            for (const Kind kind : {Kind::empty_row, Kind::equal_rows, Kind::exchanged_rows, Kind::sum_of_rows}) {
-                if (row + rows_of(kind) > shape.n) continue;
+        for (const Rows<T>& kind : kinds)
+            for (const std::size_t row : first_rows(shape.n)) {
+                const std::size_t count = kind.b.size(), first = special * plain.n + row;
+                if (row + count > shape.n) continue;
                 Problem<T> p = plain;
-                const std::size_t k = special * p.n + row;
-                p.a[k] = p.c[k] = 0;
-                p.b[k] = row % 2 == 0 ? T{0} : -T{0}; // both are zero
-                if (kind != Kind::empty_row) {
-                    const T diagonal = kind == Kind::equal_rows ? T{1} : T{0};
-                    p.b[k] = p.b[k + 1] = diagonal;
-                    p.c[k] = p.a[k + 1] = 1;
-                    p.c[k + 1] = 0;
-                }
-                if (kind == Kind::sum_of_rows) { // 1 1 . | 1 2 1 | . 1 1
-                    p.b[k] = p.b[k + 2] = 1;
-                    p.b[k + 1] = 2;
-                    p.c[k + 1] = p.a[k + 2] = 1;
-                    p.c[k + 2] = 0;
+                std::vector<T> x(count);
+                for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<T>(1 + i % 3);
+                for (std::size_t i = 0; i < count; ++i) {
+                    p.a[first + i] = kind.a[i];
+                    p.b[first + i] = kind.b[i] == 0 && row % 2 != 0 ? -T{0} : kind.b[i]; // both are zero
+                    p.c[first + i] = kind.c[i];
+                    if (kind.solvable)
+                        p.d[first + i] = kind.b[i] * x[i] + (i > 0 ? kind.a[i] * x[i - 1] : T{0}) +
+                                         (i + 1 < count ? kind.c[i] * x[i + 1] : T{0});
                 }
                 const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
                     const auto found = static_cast<std::int64_t>(out.zero_pivot[special]),
                                at = static_cast<std::int64_t>(row);
-                    if (found < at || found >= at + static_cast<std::int64_t>(rows_of(kind)))
+                    const bool solved = kind.solvable && found == no_zero_pivot;
+                    if (!solved && (found < at || found >= at + static_cast<std::int64_t>(kind.reported)))
                         return verdict(fmt::format("it reports row {}", found));
+                    for (std::size_t i = 0; i < count && solved; ++i)
+                        if (!(out.x[first + i] == x[i]))
+                            return verdict(fmt::format("it reports no zero pivot, and x of row {} is {}, not {}",
+                                                       row + i, out.x[first + i], x[i]));
                     return verdict(others_fault(p, reference, out, special));
                 });
                 if (!fault.empty())
-                    return fmt::format("{} system(s) of {}, {} at row {} of system {}: {}", shape.systems, shape.n,
-                                       kind == Kind::empty_row     ? "an empty equation"
-                                       : kind == Kind::equal_rows  ? "two equal equations"
-                                       : kind == Kind::sum_of_rows ? "the sum of two equations between them"
-                                                                   : "two exchanged equations",
-                                       row, special, fault);
+                    return fmt::format("{}, {} at row {} of system {}: {}", shape.text(), kind.name, row, special,
+                                       fault);
             }
     }
     return "";
+}
+
+/// Zero pivots are reported with their system and row: an equation without any coefficient, which every method meets
+/// where it stands; two equal equations, of which every method finds one; two equations that hold only each other's
+/// unknown, which could be solved by exchanging them; and three equations of which the middle one is the sum of the
+/// others.
+/// @param rows_to_try which rows of a system of n equations
+template <class T>
+std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes,
+                             std::set<std::size_t> (*rows_to_try)(std::size_t) = special_rows) {
+    return rows_fault<T>(v, shapes,
+                         {{"an empty equation", {0}, {0}, {0}, 1},
+                          {"two equal equations", {0, 1}, {1, 1}, {1, 0}, 2},
+                          {"two exchanged equations", {0, 1}, {0, 0}, {1, 0}, 2},
+                          {"the sum of two equations between them", {0, 1, 1}, {1, 2, 1}, {1, 1, 0}, 3}},
+                         rows_to_try);
 }
 
 /// Whether a variant reports the lowest of the rows in which it meets a zero pivot. The others report any of them.
@@ -317,26 +326,12 @@ inline bool reports_lowest(std::string_view variant) {
 /// divides by the first, which makes the next pivot infinite and takes nothing away from the one after it.
 template <class T> std::string lowest_zero_fault(const Candidate<T>& v, const Shapes& shapes) {
     if (!reports_lowest(v.name)) return "";
-    for (const Shape& shape : shapes) {
-        if (may_refuse(v.name, shape)) continue;
-        auto [plain, reference, out, special] = OneSpecial<T>(shape);
-        for (const std::size_t row : special_rows(shape.n)) {
-            if (row % 2 != 0 || row + 3 > shape.n) continue;
-            Problem<T> p = plain;
-            const std::size_t k = special * p.n + row;
-            p.a[k] = p.b[k] = p.b[k + 2] = p.c[k + 2] = 0;
-            p.c[k] = p.a[k + 1] = p.b[k + 1] = p.c[k + 1] = p.a[k + 2] = 1;
-            const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
-                if (const std::int32_t found = out.zero_pivot[special]; found != static_cast<std::int32_t>(row))
-                    return verdict(fmt::format("row {} is reported", found));
-                return verdict(others_fault(p, reference, out, special));
-            });
-            if (!fault.empty())
-                return fmt::format("{} system(s) of {}, zero pivots in rows {} and {} of system {}: {}", shape.systems,
-                                   shape.n, row, row + 2, special, fault);
-        }
-    }
-    return "";
+    return rows_fault<T>(v, shapes, {{"two zero pivots, one of them", {0, 1, 1}, {0, 1, 0}, {1, 1, 0}, 1}},
+                         [](std::size_t n) {
+                             std::set<std::size_t> rows = special_rows(n);
+                             std::erase_if(rows, [](std::size_t row) { return row % 2 != 0; });
+                             return rows;
+                         });
 }
 
 /// PCR on a device finds the lowest zero pivot after its last step, where it reports at once; on the CPU it reports
@@ -365,8 +360,7 @@ template <class T> std::string last_zero_fault(const Candidate<T>& v, const Shap
             return verdict(others_fault(p, reference, out, special));
         });
         if (!fault.empty())
-            return fmt::format("{} system(s) of {}, zero pivots from row {} of system {} on: {}", shape.systems,
-                               shape.n, begin, special, fault);
+            return fmt::format("{}, zero pivots from row {} of system {} on: {}", shape.text(), begin, special, fault);
     }
     return "";
 }
@@ -378,54 +372,20 @@ template <class T> std::string last_zero_fault(const Candidate<T>& v, const Shap
 ///     merges lanes k + 1 and k + 2 and meets none; its second one eliminates the first unknown of lane k + 1 from the
 ///     last equation of lane k, and finds 1 - 1 * 1 there
 template <class T> std::string solvable_fault(const Candidate<T>& v, const Shapes& shapes) {
-    struct Rows {
-        std::string_view name;
-        std::vector<T> a, b, c; ///< a of the first row and c of the last are 0
-        bool of_lanes = false;
-    };
-    const std::vector<Rows> kinds = {{"0 1 | 1 1", {0, 1}, {0, 1}, {1, 0}},
-                                     {"1 1 | 1 0", {0, 1}, {1, 0}, {1, 0}},
-                                     {"the end of a lane and the lane after it",
-                                      {0, 1, 1, 1, 1, 1, 1, 1, 1},
-                                      {1, 1, 1, 0, 0, 0, 0, 0, 0},
-                                      {1, -1, -1, -1, -1, -1, -1, -1, 0},
-                                      true}};
-    for (const Shape& shape : shapes) {
-        if (may_refuse(v.name, shape)) continue;
-        auto [plain, reference, out, special] = OneSpecial<T>(shape);
-        for (const Rows& kind : kinds) {
-            const bool lanes = kind.of_lanes;
-            if (lanes && !v.name.ends_with("_partition")) continue;
-            for (const std::size_t row : lanes ? std::set<std::size_t>{15, 239, 15 + 256} : special_rows(shape.n)) {
-                const std::size_t count = kind.b.size(), k = special * plain.n + row;
-                if (row + count > shape.n) continue;
-                Problem<T> p = plain;
-                std::ranges::copy(kind.a, p.a.begin() + static_cast<std::ptrdiff_t>(k));
-                std::ranges::copy(kind.b, p.b.begin() + static_cast<std::ptrdiff_t>(k));
-                std::ranges::copy(kind.c, p.c.begin() + static_cast<std::ptrdiff_t>(k));
-                std::vector<T> x(count);
-                for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<T>(1 + i % 3);
-                for (std::size_t i = 0; i < count; ++i)
-                    p.d[k + i] = kind.b[i] * x[i] + (i > 0 ? kind.a[i] * x[i - 1] : T{0}) +
-                                 (i + 1 < count ? kind.c[i] * x[i + 1] : T{0});
-                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
-                    const auto found = static_cast<std::int64_t>(out.zero_pivot[special]),
-                               at = static_cast<std::int64_t>(row);
-                    if (found != no_zero_pivot && (found < at || found >= at + static_cast<std::int64_t>(count)))
-                        return verdict(fmt::format("it reports row {}", found));
-                    for (std::size_t i = 0; i < count && found == no_zero_pivot; ++i)
-                        if (!(out.x[k + i] == x[i]))
-                            return verdict(fmt::format("it reports no zero pivot, and x of row {} is {}, not {}",
-                                                       row + i, out.x[k + i], x[i]));
-                    return verdict(others_fault(p, reference, out, special));
-                });
-                if (!fault.empty())
-                    return fmt::format("{} system(s) of {}, {} at row {} of system {}: {}", shape.systems, shape.n,
-                                       kind.name, row, special, fault);
-            }
-        }
-    }
-    return "";
+    const std::string fault = rows_fault<T>(
+        v, shapes, {{"0 1 | 1 1", {0, 1}, {0, 1}, {1, 0}, 2, true}, {"1 1 | 1 0", {0, 1}, {1, 0}, {1, 0}, 2, true}},
+        special_rows);
+    if (!fault.empty() || !v.name.ends_with("_partition")) return fault;
+    return rows_fault<T>(v, shapes,
+                         {{"the end of a lane and the lane after it",
+                           {0, 1, 1, 1, 1, 1, 1, 1, 1},
+                           {1, 1, 1, 0, 0, 0, 0, 0, 0},
+                           {1, -1, -1, -1, -1, -1, -1, -1, 0},
+                           9,
+                           true}},
+                         [](std::size_t) {
+                             return std::set<std::size_t>{15, 239, 15 + 256};
+                         });
 }
 
 /// Whole numbers times a power of two: tiny or huge pivots, which are not zero, up to 2^127 or 2^1023, whose reciprocal
@@ -453,8 +413,8 @@ template <class T> std::string scale_fault(const Candidate<T>& v, Backend backen
             for (T& number : p.d) number = std::ldexp(number, powers.right_hand_side);
             const std::string fault = fault_with(v, p, true);
             if (!fault.empty())
-                return fmt::format("{} system(s) of {}, matrix times 2^{}, right-hand side times 2^{}: {}",
-                                   shape.systems, shape.n, powers.matrix, powers.right_hand_side, fault);
+                return fmt::format("{}, matrix times 2^{}, right-hand side times 2^{}: {}", shape.text(), powers.matrix,
+                                   powers.right_hand_side, fault);
         }
     }
     return "";
@@ -549,80 +509,6 @@ template <class T> std::string pairs_fault(const Candidate<T>& v) {
         ++rows;
     }
     return rows > 0 ? "" : "it refuses everything";
-}
-
-/// How far the checks of a variant go.
-struct Extent {
-    Shapes shapes;       ///< every kind of matrix
-    Shapes large;        ///< one kind
-    Shapes special;      ///< NaN and zero pivots
-    std::size_t largest; ///< size next to a tile; see sizes_next_to()
-};
-
-/// All that every variant must do, on the current device.
-template <class T>
-void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faults& faults, const Extent& extent) {
-    const Candidate<T> v{variant.run, variant.name};
-    faults.check("equations by hand", [&] { return fault_by_hand(v); });
-    faults.check("every shape", [&] { return first_fault(v, extent.shapes, matrix_kinds); });
-    faults.check("large shapes", [&] { // once, with the kind in which errors travel farthest
-        Shapes taken = extent.large;
-        std::erase_if(taken, [&](const Shape& shape) { return may_refuse(v.name, shape); });
-        return taken.empty() ? "" : first_fault(v, taken, {"spd"});
-    });
-    faults.check("a known solution", [&] { return poisson_fault(v, extent.shapes); });
-
-    Stopwatch once; // of a shape that no variant refuses, and of one with several systems
-    std::vector<gpulab::Tile> tiles;
-    faults.check("contract", [&]() -> std::string {
-        for (const Shape& shape : {Shape{900, 1}, Shape{40, 9}, Shape{700, 3}}) {
-            if (may_refuse(v.name, shape)) continue;
-            const Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
-            Output<T> out(shape.n, shape.systems);
-            Stopwatch watch;
-            try {
-                gpulab::testing::in_turn([&] { v.run(p, out, watch); });
-            } catch (const gpulab::WrongResult& e) {
-                return e.what();
-            }
-            tiles.insert(tiles.end(), watch.tiles().begin(), watch.tiles().end());
-            const std::string fault =
-                gpulab::testing::contract_violation(variant.backend, variant.baseline, watch, {"unknowns", "systems"});
-            if (!fault.empty()) return fault;
-        }
-        return "";
-    });
-    faults.check("sizes next to its tiles", [&]() -> std::string {
-        Shapes shapes;
-        for (const std::size_t n : gpulab::testing::sizes_next_to(tiles, extent.largest, "unknowns"))
-            if (n > 0)
-                for (const std::size_t systems : {1, 3})
-                    if (n * systems <= extent.largest || systems == 1) shapes.push_back({n, systems});
-        for (const std::size_t systems : gpulab::testing::sizes_next_to(tiles, extent.largest / 16, "systems"))
-            if (systems > 0) shapes.push_back({5, systems});
-        return shapes.empty() ? "" : first_fault(v, shapes, {});
-    });
-    if (variant.baseline) return; // a library may do as it likes with NaN, and reports no zero pivot
-    // 65535 is the most blocks that a grid has in its y and z directions.
-    faults.check("more than 65535 systems", [&] {
-        return may_refuse(v.name, {2, 2}) ? "" : fault_with(v, whole_numbers<T>(2, 65'601), true);
-    });
-    faults.check("limits of shared memory", [&] { return memory_limit_fault(v); });
-    Shapes special = extent.special;
-    std::erase_if(special, [&](const Shape& shape) { return too_large_for_rows(v.name, shape); });
-    faults.check("NaN", [&] { return nan_fault(v, special); });
-    faults.check("zero pivots", [&] { return zero_pivot_fault(v, special); });
-    faults.check("pivots that are zero in some orders", [&] {
-        return solvable_fault(v, {{2, 3}, {33, 3}, {520, 1}, {1026, 2}});
-    });
-    faults.check("the lowest zero pivot", [&] { return lowest_zero_fault(v, special); });
-    faults.check("a zero pivot of the last level", [&] {
-        return v.name.ends_with("_partition") ? zero_pivot_fault(v, {{66'000, 1}}, row_of_last_level) : "";
-    });
-    faults.check("a zero pivot in the last step", [&] { return last_zero_fault(v, {{64, 3}, {100, 2}, {1024, 3}}); });
-    faults.check("scales", [&] { return scale_fault(v, variant.backend); });
-    faults.check("what an earlier kernel left behind", [&] { return leftovers_fault(v, variant.backend); });
-    faults.check("options in pairs", [&] { return pairs_fault(v); });
 }
 
 } // namespace tridiagonal::testing

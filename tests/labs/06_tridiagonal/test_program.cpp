@@ -3,7 +3,6 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,13 +13,16 @@
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab_testing/contract.hpp"
+#include "gpulab_testing/in_folder.hpp"
 #include "studies.hpp"
 #include "tridiagonal.hpp"
 
+using gpulab::testing::InFolder;
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
 using gpulab::testing::StudyCase;
+using namespace tridiagonal;
+using namespace tridiagonal::testing;
 using Json = nlohmann::json;
 
 namespace {
@@ -28,27 +30,28 @@ const gpulab::testing::Program program("tridiagonal", TRIDIAGONAL_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 template <class T> gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(tridiagonal::variants<T>(), [](const auto& v) {
-        return tridiagonal::testing::first_fault<T>({v.run, std::string(v.name)},
-                                                    {{33, 1}, {33, 7}, {1000, 1}, {1000, 3}}, {});
+    return gpulab::testing::known_wrong(variants<T>(), [](const auto& v) {
+        return first_fault<T>({v.run, std::string(v.name)}, {{33, 1}, {33, 7}, {1000, 1}, {1000, 3}}, {});
     });
 }
 
 /// Whether the program ended well, or with 1: a variant is wrong, which its own test says.
 bool ran(const Outcome& outcome) { return outcome.exit_code == 0 || outcome.exit_code == 1; }
 
+/// The text of a Matrix Market file. @param size rows and columns @param numbers column by column
+std::string array_of(const std::string& size, std::string numbers) {
+    std::ranges::replace(numbers, ' ', '\n');
+    return "%%MatrixMarket matrix array real general\n" + size + "\n" + numbers + "\n";
+}
+
 /// Two systems of two equations, and what solves them: 2 x + y = 4, x + 2 y = 5; 4 x = 4, 5 y = 10. What has no meaning
-/// is 9.
-constexpr const char* two_systems = "%%MatrixMarket matrix array real general\n4 4\n"
-                                    "9\n1\n9\n0\n"   // a
-                                    "2\n2\n4\n5\n"   // b
-                                    "1\n9\n0\n9\n"   // c
-                                    "4\n5\n4\n10\n"; // d
+/// is 9. The columns are a, b, c and d.
+const std::string two_systems = array_of("4 4", "9 1 9 0 2 2 4 5 1 9 0 9 4 5 4 10");
 
 gpulab::testing::Operation operation(const std::string& matrix) {
     return {"--n 33 --systems 7 --repeat 2 --layout interleaved --matrix " + matrix,
             {{"matrix", matrix}, {"type", "double"}, {"n", 33}, {"systems", 7}, {"layout", "interleaved"}},
-            gpulab::testing::backends_of(tridiagonal::variants<double>()),
+            gpulab::testing::backends_of(variants<double>()),
             "cpu_thomas",
             wrong_rungs<double>(),
             [](const Json&, const Json& v) {
@@ -74,12 +77,11 @@ std::optional<StudyCase> study_of(const std::string& name) {
 }
 
 const gpulab::testing::ProgramCases contract([] {
-    const std::string array = "%%MatrixMarket matrix array real general\n";
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = TRIDIAGONAL_README,
-        .variants = names_of(tridiagonal::variants<double>()),
-        .studies = tridiagonal::study_list(),
+        .variants = names_of(variants<double>()),
+        .studies = study_list(),
         .options = "--n --systems --matrix --type --layout --input --output",
         .smallest = "--n 16",
         .refusals = R"(
@@ -95,13 +97,13 @@ const gpulab::testing::ProgramCases contract([] {
             --study growth --n 15 | --study growth --layout interleaved | --study growth --input x
             --study figure-3-7 --n 31 | --study figure-3-7 --systems 31 | --study figure-3-7 --layout interleaved
             --study figure-3-8 --n 32 --systems 8)",
-        .files = {{"three_columns", array + "1 3\n1\n2\n3\n"},
-                  {"malformed", array + "1 4\n1\n2\nx\n4\n"},
+        .files = {{"three_columns", array_of("1 3", "1 2 3")},
+                  {"malformed", array_of("1 4", "1 2 x 4")},
                   {"two", two_systems},
                   {"announced", "%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"}},
         .operations = {operation("dominant"), operation("spd"), operation("poisson")},
         .piped = {{"--systems 2 --repeat 1 --variant cpu_thomas --input /dev/stdin --output out.gz", two_systems,
-                   array + "4 1\n1\n2\n1\n2\n"}},
+                   array_of("4 1", "1 2 1 2")}},
         // On the device five arrays, five transposed, c'; on the host the reference besides.
         .memory = {{"--n 10000 --systems 1000", 11 * 8e7, 12 * 8e7}},
         .study = study_of,
@@ -111,139 +113,121 @@ const gpulab::testing::ProgramCases contract([] {
         .growth = {{"--n 5000", 5, wrong_rungs<double>()}, // from 16 on
                    {"--n 64 --systems 3", 2, wrong_rungs<double>()}}};
 });
-} // namespace
-
-namespace {
 /// Two empty equations, for several work-items or warps to report. A report that is not atomic nearly always leaves the
 /// right row; tools see the race.
-void check_reports(const gpulab::Variant<tridiagonal::Run<double>>& v, gpulab::testing::Faults& faults) {
+void check_reports(const gpulab::Variant<Run<double>>& v, gpulab::testing::Faults& faults) {
     faults.check("two zero pivots", [&] {
         const std::size_t n = v.backend == gpulab::Backend::cuda ? 600 : 130; // two chunks of a partition
-        tridiagonal::Problem<double> p = tridiagonal::make_problem<double>("dominant", n, 1, 42);
+        Problem<double> p = make_problem<double>("dominant", n, 1, 42);
         for (const std::size_t row : {std::size_t{4}, n - 30}) p.a[row] = p.b[row] = p.c[row] = 0;
-        tridiagonal::Output<double> out(n, 1);
+        Output<double> out(n, 1);
         return gpulab::testing::fault_of(v.run, p, out, [&] {
             const auto row = static_cast<std::size_t>(out.zero_pivot[0]);
             gpulab::Comparison comparison;
-            comparison.passed = row == 4 || (row == n - 30 && !tridiagonal::testing::reports_lowest(v.name));
+            comparison.passed = row == 4 || (row == n - 30 && !reports_lowest(v.name));
             comparison.message = fmt::format("it reports row {}", out.zero_pivot[0]);
             return comparison;
         });
     });
 }
-const gpulab::testing::VariantCases in_oclgrind(tridiagonal::variants<double>(), "reports two zero pivots",
-                                                "[.oclgrind]", check_reports,
-                                                gpulab::testing::only_on<gpulab::Backend::opencl>);
-const gpulab::testing::VariantCases in_sanitizer(tridiagonal::variants<double>(), "reports two zero pivots",
-                                                 "[.sanitizer]", check_reports, gpulab::testing::own_cuda);
+const gpulab::testing::VariantCases in_oclgrind(variants<double>(), "reports two zero pivots", "[.oclgrind]",
+                                                check_reports, gpulab::testing::only_on<gpulab::Backend::opencl>);
+const gpulab::testing::VariantCases in_sanitizer(variants<double>(), "reports two zero pivots", "[.sanitizer]",
+                                                 check_reports, gpulab::testing::own_cuda);
 } // namespace
 
 TEST_CASE("memory is counted before it is taken, and the tables of both types have the same names", "[program]") {
-    const auto one = tridiagonal::memory_need<double>(1000, 1), many = tridiagonal::memory_need<double>(1000, 1000);
+    const auto one = memory_need<double>(1000, 1), many = memory_need<double>(1000, 1000);
     CHECK(one.device >= 11 * 8e3); // five arrays, five transposed, c'
     CHECK(one.host >= (5 + 1 + 5 + 1 + 3 * 2) * 8e3);
     CHECK(many.host < one.host); // the wide numbers of one system for each thread
-    CHECK(names_of(tridiagonal::variants<double>()) == names_of(tridiagonal::variants<float>()));
+    CHECK(names_of(variants<double>()) == names_of(variants<float>()));
 }
 
 TEST_CASE("a user's systems are read, solved and their solution is written", "[program]") {
-    const ScratchFile in, out;
-    in.write(two_systems);
+    const InFolder here(program, {{"in", two_systems}});
     for (const std::string type : {"double", "float"}) {
         INFO(type);
-        const Outcome outcome = program("--input " + in.path() + " --systems 2 --repeat 1 --output " + out.path() +
-                                        " --variant cpu_thomas --type " + type);
-        REQUIRE(outcome.exit_code == 0);
+        const Outcome outcome =
+            here.done("--input in --systems 2 --repeat 1 --output out --variant cpu_thomas --type " + type);
         CHECK(outcome.out.find("n = 2, systems = 2") != std::string::npos);
-        CHECK(out.text() == "%%MatrixMarket matrix array real general\n4 1\n1\n2\n1\n2\n");
+        CHECK(here.text("out") == array_of("4 1", "1 2 1 2"));
     }
     // One system of four: what separated the two, 9 in c of row 1 and in a of row 2, counts now.
-    REQUIRE(program("--input " + in.path() + " --backend cpu --repeat 1 --output " + out.path()).exit_code == 0);
-    const auto x = gpulab::read_matrix_market<double>(out.path());
+    here.done("--input in --backend cpu --repeat 1 --output out");
+    const auto x = gpulab::read_matrix_market<double>(here.path("out"));
     CHECK(x.rows == 4);
     CHECK(x.columns == 1);
 }
 
 TEST_CASE("values that are not finite are refused with their place", "[program]") {
-    const auto refusal = [](std::string numbers, const std::string& place) { // of two systems of two equations
-        std::ranges::replace(numbers, ' ', '\n');
-        return program.refusal_fault("--input in --systems 2 --backend cpu --output out",
+    const auto refusal = [](const std::string& input, const std::string& place, const std::string& options) {
+        return program.refusal_fault("--input in --output out " + options,
                                      "tridiagonal: in: " + place + ": only finite values can be used\n",
-                                     {{"in", "%%MatrixMarket matrix array real general\n4 4\n" + numbers}});
+                                     {{"in", input}});
     };
-    CHECK(refusal("9 1 9 nan 2 2 4 5 1 9 0 9 4 5 4 10\n", "a of system 1, row 1 is nan") == "");
-    CHECK(refusal("9 1 9 0 2 2 inf 5 1 9 0 9 4 5 4 10\n", "b of system 1, row 0 is inf") == "");
-    CHECK(refusal("9 1 9 0 2 2 4 5 1 9 -inf 9 4 5 4 10\n", "c of system 1, row 0 is -inf") == "");
+    for (const auto& [numbers, place] : {std::pair{"9 1 9 nan 2 2 4 5 1 9 0 9 4 5 4 10", "a of system 1, row 1 is nan"},
+                                         {"9 1 9 0 2 2 inf 5 1 9 0 9 4 5 4 10", "b of system 1, row 0 is inf"},
+                                         {"9 1 9 0 2 2 4 5 1 9 -inf 9 4 5 4 10", "c of system 1, row 0 is -inf"}})
+        CHECK(refusal(array_of("4 4", numbers), place, "--systems 2 --backend cpu") == "");
     for (const std::string bad : {"nan", "inf", "-inf"})
         for (const std::string type : {"float", "double"})
-            CHECK(program.refusal_fault(
-                      "--input in --output out --type " + type,
-                      "tridiagonal: in: d of system 0, row 0 is " + bad + ": only finite values can be used\n",
-                      {{"in", "%%MatrixMarket matrix array real general\n1 4\n0\n1\n0\n" + bad + "\n"}}) == "");
+            CHECK(refusal(array_of("1 4", "0 1 0 " + bad), "d of system 0, row 0 is " + bad, "--type " + type) == "");
 }
 
 TEST_CASE("a of a user's first row and c of the last one may be anything", "[program]") {
-    const ScratchFile in, out;
     for (const std::string any : {"nan", "inf", "-inf"})
         for (const std::string type : {"double", "float"}) {
             INFO(any << ", " << type);
-            std::string four = any + " 1 " + any + " 0 2 2 4 5 1 " + any + " 0 " + any + " 4 5 4 10\n";
-            std::ranges::replace(four, ' ', '\n');
-            in.write("%%MatrixMarket matrix array real general\n4 4\n" + four);
-            REQUIRE(ran(program("--input " + in.path() + " --systems 2 --repeat 1 --backend cpu --type " + type +
-                                " --output " + out.path())));
-            CHECK(out.text() == "%%MatrixMarket matrix array real general\n4 1\n1\n2\n1\n2\n");
+            const std::string numbers = any + " 1 " + any + " 0 2 2 4 5 1 " + any + " 0 " + any + " 4 5 4 10";
+            const InFolder here(program, {{"in", array_of("4 4", numbers)}});
+            REQUIRE(ran(here("--input in --systems 2 --repeat 1 --backend cpu --output out --type " + type)));
+            CHECK(here.text("out") == array_of("4 1", "1 2 1 2"));
             // One system of four: the numbers between the two count now.
-            CHECK(program("--backend cpu --input " + in.path()).err == "tridiagonal: " + in.path() +
-                                                                           ": c of system 0, row 1 is " + any +
-                                                                           ": only finite values can be used\n");
+            CHECK(here("--backend cpu --input in").err ==
+                  "tridiagonal: in: c of system 0, row 1 is " + any + ": only finite values can be used\n");
         }
 }
 
 TEST_CASE("a solution larger than its type holds is named with system and row, and no file is written", "[program]") {
-    const ScratchFile in, out, json;
     for (const auto& [type, tiny, huge] : {std::array{"double", "1e-300", "1e300"}, {"float", "1e-30", "1e30"}}) {
-        in.write(std::string("%%MatrixMarket matrix array real general\n4 4\n0\n0\n0\n0\n1\n1\n1\n") + tiny +
-                 "\n0\n0\n0\n0\n1\n1\n1\n" + huge + "\n");
-        for (const std::string& files : {" --output " + out.path() + " --json " + json.path(), std::string()}) {
-            const Outcome run = program("--input " + in.path() + " --systems 2 --type " + type + files);
+        const InFolder here(program,
+                            {{"in", array_of("4 4", fmt::format("0 0 0 0 1 1 1 {} 0 0 0 0 1 1 1 {}", tiny, huge))}});
+        for (const std::string files : {" --output out --json json", ""}) {
+            const Outcome run = here(fmt::format("--input in --systems 2 --type {}{}", type, files));
             CHECK(run.exit_code == 2);
             CHECK(run.err ==
-                  std::string("tridiagonal: the solution is larger than a ") + type + " holds: x of system 1, row 1\n");
+                  fmt::format("tridiagonal: the solution is larger than a {} holds: x of system 1, row 1\n", type));
             CHECK(run.out.find("WRONG") == std::string::npos);
-            CHECK_THROWS(out.text());
-            CHECK_THROWS(json.text());
+            CHECK_FALSE(here.has("out"));
+            CHECK_FALSE(here.has("json"));
         }
     }
 }
 
 TEST_CASE("a solution that is written reads back to the last digit", "[program]") {
-    const ScratchFile in, out;
-    const std::string arguments =
-        "--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path() + " --type ";
-    in.write("%%MatrixMarket matrix array real general\n1 4\n0\n3\n0\n1\n");
-    REQUIRE(program(arguments + "double").exit_code == 0);
-    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{1.0 / 3.0});
-    REQUIRE(program(arguments + "float").exit_code == 0);
-    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{0.33333334}); // not a double's
+    const auto solution = []<class T>(const std::string& input, T) {
+        const InFolder here(program, {{"in", input}});
+        here.done(std::string("--input in --repeat 1 --variant cpu_thomas --output out --type ") +
+                  (sizeof(T) == 8 ? "double" : "float"));
+        return gpulab::read_matrix_market<T>(here.path("out")).value;
+    };
+    const std::string third = array_of("1 4", "0 3 0 1");
+    CHECK(solution(third, double{}) == std::vector<double>{1.0 / 3.0});
+    CHECK(solution(third, float{}) == std::vector<float>{0.33333334F});
     // x = d: numbers of 17 digits, as floats of 9, and the largest and the smallest number.
-    const std::string first = "%%MatrixMarket matrix array real general\n4 4\n0\n0\n0\n0\n1\n1\n1\n1\n0\n0\n0\n0\n";
-    in.write(first + "0.30000000000000004\n16777218.5\n-1.7976931348623157e308\n5e-324\n");
-    REQUIRE(program(arguments + "double").exit_code == 0);
-    CHECK(gpulab::read_matrix_market<double>(out.path()).value ==
-          std::vector<double>{0.30000000000000004, 16777218.5, -1.7976931348623157e308, 5e-324});
-    in.write(first + "1.00000012\n0.100000001\n-3.40282347e38\n1e-45\n");
-    REQUIRE(program(arguments + "float").exit_code == 0);
-    CHECK(gpulab::read_matrix_market<float>(out.path()).value ==
+    const std::string identity = "0 0 0 0 1 1 1 1 0 0 0 0 ";
+    CHECK(solution(array_of("4 4", identity + "0.30000000000000004 16777218.5 -1.7976931348623157e308 5e-324"),
+                   double{}) == std::vector<double>{0.30000000000000004, 16777218.5, -1.7976931348623157e308, 5e-324});
+    CHECK(solution(array_of("4 4", identity + "1.00000012 0.100000001 -3.40282347e38 1e-45"), float{}) ==
           std::vector<float>{1.00000012F, 0.100000001F, -3.40282347e38F, 1e-45F});
 }
 
 TEST_CASE("the solution that is written is that of the first variant that is right", "[program]") {
-    const ScratchFile out;
+    const InFolder here(program);
     const auto written = [&](const std::string& variants) {
-        REQUIRE(program("--n 50 --systems 3 --repeat 1 --output " + out.path() + " --variant " + variants).exit_code ==
-                0);
-        return out.text();
+        here.done("--n 50 --systems 3 --repeat 1 --output out --variant " + variants);
+        return here.text("out");
     };
     const std::string thomas = written("cpu_thomas"), pcr = written("cpu_pcr");
     REQUIRE(thomas != pcr);                         // they round differently
@@ -251,11 +235,10 @@ TEST_CASE("the solution that is written is that of the first variant that is rig
 }
 
 TEST_CASE("the systems follow --matrix and --seed", "[program]") {
-    const ScratchFile out;
+    const InFolder here(program);
     const auto solution = [&](const std::string& arguments) {
-        REQUIRE(program("--n 3 --systems 2 --repeat 1 --variant cpu_thomas --output " + out.path() + " " + arguments)
-                    .exit_code == 0);
-        return gpulab::read_matrix_market<double>(out.path()).value;
+        here.done("--n 3 --systems 2 --repeat 1 --variant cpu_thomas --output out " + arguments);
+        return gpulab::read_matrix_market<double>(here.path("out")).value;
     };
     const std::vector<double> poisson = solution("--matrix poisson"), known = {1.5, 2, 1.5, 3, 4, 3};
     REQUIRE(poisson.size() == known.size());
@@ -266,54 +249,45 @@ TEST_CASE("the systems follow --matrix and --seed", "[program]") {
 }
 
 TEST_CASE("in a coordinate file, entries that are not stored are zero", "[program]") {
-    const ScratchFile in, out;
-    in.write("%%MatrixMarket matrix coordinate real general\n2 4 5\n1 2 4\n1 4 8\n2 4 6\n2 1 1\n2 2 2\n");
-    REQUIRE(program("--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path()).exit_code == 0);
-    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{2, 2}); // 4 x = 8, x + 2 y = 6
+    const InFolder here(program, {{"in", "%%MatrixMarket matrix coordinate real general\n"
+                                         "2 4 5\n1 2 4\n1 4 8\n2 4 6\n2 1 1\n2 2 2\n"}});
+    here.done("--input in --repeat 1 --variant cpu_thomas --output out");
+    CHECK(here.text("out") == array_of("2 1", "2 2")); // 4 x = 8, x + 2 y = 6
 }
 
 TEST_CASE("a zero pivot in a user's system is named with system and row, and the other systems' solutions are written",
           "[program]") {
-    const ScratchFile in, out;
-    in.write("%%MatrixMarket matrix array real general\n4 4\n0\n1\n0\n1\n2\n2\n0\n0\n1\n0\n1\n0\n1\n1\n1\n1\n");
-    const Outcome all =
-        program("--input " + in.path() + " --systems 2 --repeat 1 --backend cpu --output " + out.path());
+    const InFolder here(program, {{"in", array_of("4 4", "0 1 0 1 2 2 0 0 1 0 1 0 1 1 1 1")},
+                                  {"singular", array_of("2 4", "0 1 0 0 1 0 1 1")}}); // a single system
+    const Outcome all = here("--input in --systems 2 --repeat 1 --backend cpu --output out");
     CHECK(all.exit_code == 2);
     CHECK(all.out.find("zero pivot in system 1, row 0: this method does not exchange rows") != std::string::npos);
-    CHECK(all.err == "tridiagonal: " + out.path() +
-                         ": zero pivot in system 1, row 0; x of such systems is nan there, of "
-                         "the others the solution of cpu_thomas\n");
-    CHECK(out.text().starts_with("%%MatrixMarket matrix array real general\n4 1\n0.33333333333333"));
-    CHECK(out.text().ends_with("\nnan\nnan\n"));
-    const auto x = gpulab::read_matrix_market<double>(out.path());
+    CHECK(all.err == "tridiagonal: out: zero pivot in system 1, row 0; x of such systems is nan there, of the others "
+                     "the solution of cpu_thomas\n");
+    CHECK(here.text("out").starts_with("%%MatrixMarket matrix array real general\n4 1\n0.33333333333333"));
+    CHECK(here.text("out").ends_with("\nnan\nnan\n"));
+    const auto x = gpulab::read_matrix_market<double>(here.path("out"));
     CHECK(std::abs(x.value[0] - 1.0 / 3) + std::abs(x.value[1] - 1.0 / 3) < 1e-15);
-    std::filesystem::remove(out.path());
-    const ScratchFile singular; // a single system
-    singular.write("%%MatrixMarket matrix array real general\n2 4\n0\n1\n0\n0\n1\n0\n1\n1\n");
-    const Outcome none = program("--input " + singular.path() + " --repeat 1 --backend cpu --output " + out.path());
+    const Outcome none = here("--input singular --repeat 1 --backend cpu --output x");
     CHECK(none.exit_code == 2);
-    CHECK(none.err == "tridiagonal: " + out.path() + ": not written, because no variant has solved all systems\n");
-    CHECK_THROWS(out.text());
-    const Outcome named = program("--input " + in.path() + " --systems 2 --repeat 1 --variant cpu_cr");
+    CHECK(none.err == "tridiagonal: x: not written, because no variant has solved all systems\n");
+    CHECK_FALSE(here.has("x"));
+    const Outcome named = here("--input in --systems 2 --repeat 1 --variant cpu_cr");
     CHECK(named.exit_code == 2);
     CHECK(named.err == "tridiagonal: cpu_cr: zero pivot in system 1, row 0: this method does not exchange rows\n");
 }
 
 TEST_CASE("several right-hand sides are columns of the file, and so are their solutions", "[program]") {
-    const ScratchFile in, out;
     std::string three = two_systems; // and twice the first right-hand side, and a third one
     three.replace(three.find("4 4\n"), 4, "4 6\n");
-    in.write(three + "8\n10\n8\n20\n" + "3\n0\n2\n1\n");
-    const std::string expected =
-        "%%MatrixMarket matrix array real general\n4 3\n1\n2\n1\n2\n2\n4\n2\n4\n2\n-1\n0.5\n0.2\n";
-    const std::string arguments = "--input " + in.path() + " --systems 2 --repeat 1 --variant cpu_thomas --output ";
-    const Outcome to_file = program(arguments + out.path());
-    CHECK(to_file.exit_code == 0);
-    CHECK(to_file.out.ends_with("\n" + out.path() + ": the solution of cpu_thomas\n"));
+    const InFolder here(program, {{"in", three + "8\n10\n8\n20\n" + "3\n0\n2\n1\n"}});
+    const std::string expected = array_of("4 3", "1 2 1 2 2 4 2 4 2 -1 0.5 0.2"),
+                      arguments = "--input in --systems 2 --repeat 1 --variant cpu_thomas --output ";
+    const Outcome to_file = here.done(arguments + "out");
+    CHECK(to_file.out.ends_with("\nout: the solution of cpu_thomas\n"));
     CHECK(to_file.out.find("n = 2, systems = 6") != std::string::npos);
-    CHECK(out.text() == expected);
-    const Outcome to_stdout = program(arguments + "-");
-    CHECK(to_stdout.exit_code == 0);
+    CHECK(here.text("out") == expected);
+    const Outcome to_stdout = here.done(arguments + "-");
     CHECK(to_stdout.out == expected);
     CHECK(to_stdout.err.find("1 right, 0 wrong") != std::string::npos);
 }
@@ -321,10 +295,9 @@ TEST_CASE("several right-hand sides are columns of the file, and so are their so
 TEST_CASE(
     "a system that loses digits without exchanging rows is skipped by the variants that lose them, with the reason",
     "[program]") {
-    const ScratchFile in, out;
     // Thomas divides by 1e-20; the rows exchanged, nothing would be lost.
-    in.write("%%MatrixMarket matrix array real general\n3 4\n0\n1\n1\n1e-20\n1\n1\n1\n1\n0\n1\n2\n3\n");
-    const Outcome outcome = program("--input " + in.path() + " --repeat 1 --backend cpu --output " + out.path());
+    const InFolder here(program, {{"in", array_of("3 4", "0 1 1 1e-20 1 1 1 1 0 1 2 3")}});
+    const Outcome outcome = here("--input in --repeat 1 --backend cpu --output out");
     CHECK(outcome.out.find("WRONG") == std::string::npos);
     CHECK(outcome.exit_code == (outcome.out.find(": the solution of ") != std::string::npos ? 0 : 2));
     CHECK(outcome.out.find("without exchanging rows this system loses digits") != std::string::npos);
@@ -351,9 +324,8 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
 namespace {
 /// What is wrong with the CR of the study book-launch: its sizes, those beside them, NaN and zero pivots.
 /// @param few whether the device may refuse groups of more than 256: NVIDIA's OpenCL does
-template <class T>
-[[maybe_unused]] std::string book_cr_fault(const tridiagonal::testing::Candidate<T>& v, bool few = false) {
-    using namespace tridiagonal::testing;
+template <class T> [[maybe_unused]] std::string book_cr_fault(const Candidate<T>& v, bool few = false) {
+    using namespace testing;
     Shapes shapes = {{1, 1}, {2, 3}, {3, 2}, {31, 1}, {32, 7}, {33, 1}, {64, 3}, {511, 1}, {512, 3}};
     if (!few) shapes.insert(shapes.end(), {{1023, 1}, {1024, 3}});
     for (const std::string& fault : {fault_by_hand<T>(v), first_fault<T>(v, shapes, {"dominant"}),
@@ -368,9 +340,8 @@ TEST_CASE("CR with the book's launch is right on OpenCL devices", "[opencl]") {
     for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl)) {
         gpulab::use(device);
         const bool few = device.name.find("NVIDIA") != std::string::npos;
-        CHECK(book_cr_fault<float>({tridiagonal::opencl_book_cr<float>, "opencl_book_cr"}, few) == "");
-        if (device.fp64)
-            CHECK(book_cr_fault<double>({tridiagonal::opencl_book_cr<double>, "opencl_book_cr"}, few) == "");
+        CHECK(book_cr_fault<float>({opencl_book_cr<float>, "opencl_book_cr"}, few) == "");
+        if (device.fp64) CHECK(book_cr_fault<double>({opencl_book_cr<double>, "opencl_book_cr"}, few) == "");
     }
 }
 #endif
@@ -378,14 +349,14 @@ TEST_CASE("CR with the book's launch is right on OpenCL devices", "[opencl]") {
 TEST_CASE("CR with the book's launch is right on CUDA devices", "[cuda]") {
     for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
         gpulab::use(device);
-        CHECK(book_cr_fault<float>({tridiagonal::cuda_book_cr<float>, "cuda_book_cr"}) == "");
-        CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
+        CHECK(book_cr_fault<float>({cuda_book_cr<float>, "cuda_book_cr"}) == "");
+        CHECK(book_cr_fault<double>({cuda_book_cr<double>, "cuda_book_cr"}) == "");
     }
 }
 TEST_CASE("CR with the book's launch under compute-sanitizer", "[.sanitizer]") {
     for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
         gpulab::use(device);
-        CHECK(book_cr_fault<double>({tridiagonal::cuda_book_cr<double>, "cuda_book_cr"}) == "");
+        CHECK(book_cr_fault<double>({cuda_book_cr<double>, "cuda_book_cr"}) == "");
     }
 }
 #endif

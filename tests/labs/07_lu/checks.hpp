@@ -21,11 +21,15 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/verdict.hpp"
 #include "lu.hpp"
 
 namespace lu::testing {
 
 using gpulab::Backend;
+using gpulab::testing::in_turn;
+using gpulab::testing::seed;
+using gpulab::testing::verdict;
 using AnyRun = std::function<Run>;
 
 /// What is known of a variant under test, and the tiles that it names, once it has run.
@@ -54,8 +58,8 @@ struct Example {
 };
 
 /// One of `values`.
-template <class List> double pick(const List& values, std::uint64_t seed, std::size_t i) {
-    return values[gpulab::random_bits(seed, i) % std::size(values)];
+template <class List> double pick(const List& values, std::uint64_t series, std::size_t i) {
+    return values[gpulab::random_bits(series, i) % std::size(values)];
 }
 
 /// P^T L U for given factors: what has them as its factorisation.
@@ -77,50 +81,50 @@ inline Problem problem_of(const Factors& f) {
 /// Numbers with which every step of the elimination is exact, in any order: L of quarters, so that no two candidates
 /// for a pivot are equal, U of whole numbers, with powers of two on the diagonal. Pivoting exchanges rows at random.
 /// @param zero_pivot the column in which U has a zero on its diagonal; n: none
-inline Factors exact_factors(std::size_t n, bool pivoting, std::size_t zero_pivot, std::uint64_t seed) {
+inline Factors exact_factors(std::size_t n, bool pivoting, std::size_t zero_pivot, std::uint64_t series) {
     constexpr double quarters[] = {-0.5, -0.25, 0, 0, 0.25, 0.5}, whole[] = {-2, -1, 0, 1, 2},
                      powers[] = {-2, -1, 1, 2};
     Factors f(n);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j)
-            f.lu[i * n + j] = j < i    ? pick(quarters, seed, i * n + j)
-                              : j == i ? pick(powers, seed, i * n + j)
-                                       : pick(whole, seed, i * n + j);
-        f.pivots[i] = static_cast<std::int32_t>(pivoting ? i + gpulab::random_bits(seed + 1, i) % (n - i) : i);
+            f.lu[i * n + j] = j < i    ? pick(quarters, series, i * n + j)
+                              : j == i ? pick(powers, series, i * n + j)
+                                       : pick(whole, series, i * n + j);
+        f.pivots[i] = static_cast<std::int32_t>(pivoting ? i + gpulab::random_bits(series + 1, i) % (n - i) : i);
     }
     if (zero_pivot < n) f.lu[zero_pivot * n + zero_pivot] = 0;
     return f;
+}
+
+/// The matrix of given factors, with them.
+inline Example example_of(Factors f) {
+    Problem p = problem_of(f);
+    return {std::move(p), std::move(f)};
 }
 
 /// The exact example of one size. Made once, for all variants.
 inline const Example& exact_example(std::size_t n, bool pivoting) {
     static std::map<std::pair<std::size_t, bool>, Example> made;
     const auto [at, is_new] = made.try_emplace({n, pivoting});
-    if (is_new) {
-        at->second.factors = exact_factors(n, pivoting, n, gpulab::testing::seed + n);
-        at->second.problem = problem_of(at->second.factors);
-    }
+    if (is_new) at->second = example_of(exact_factors(n, pivoting, n, seed + n));
     return at->second;
 }
 
 /// A random matrix; without pivoting one whose diagonal dominates, so that it can do without.
 inline Problem random_problem(std::size_t n, bool pivoting) {
-    Problem p = make_problem(n, gpulab::testing::seed + n);
+    Problem p = make_problem(n, seed + n);
     for (std::size_t i = 0; i < n && !pivoting; ++i) p.a[i * n + i] += static_cast<double>(n);
     return p;
 }
 
 /// The very factors, to the last bit.
 inline gpulab::Comparison same(const Factors& expected, const Factors& f) {
-    gpulab::Comparison c = gpulab::compare(expected.lu, f.lu, 0);
+    const gpulab::Comparison c = gpulab::compare(expected.lu, f.lu, 0);
     if (!c.passed) return c;
     for (std::size_t k = 0; k < f.n; ++k)
-        if (f.pivots[k] != expected.pivots[k]) {
-            c.passed = false;
-            c.message = fmt::format("step {} should exchange row {} with row {}, not {}", k, k, expected.pivots[k],
-                                    f.pivots[k]);
-            break;
-        }
+        if (f.pivots[k] != expected.pivots[k])
+            return verdict(fmt::format("step {} should exchange row {} with row {}, not {}", k, k, expected.pivots[k],
+                                       f.pivots[k]));
     return c;
 }
 
@@ -136,11 +140,11 @@ template <class Judge> std::string fault_of(const Rung& rung, const Problem& p, 
 }
 
 /// What it finds with given factors as the only right answer; for a library, with a small residual as the right one.
-inline std::string fault_of(const Rung& rung, const Problem& p, const Factors& expected) {
-    Factors f(p.n);
-    return fault_of(rung, p, f, [&] {
-        const gpulab::Comparison residual = compare(p, f, rung.pivoting);
-        return rung.baseline || !residual.passed ? residual : same(expected, f);
+inline std::string fault_of(const Rung& rung, const Example& e) {
+    Factors f(e.problem.n);
+    return fault_of(rung, e.problem, f, [&] {
+        const gpulab::Comparison residual = compare(e.problem, f, rung.pivoting);
+        return rung.baseline || !residual.passed ? residual : same(e.factors, f);
     });
 }
 
@@ -150,15 +154,21 @@ inline std::string residual_fault(const Rung& rung, const Problem& p) {
     return fault_of(rung, p, f, [&] { return compare(p, f, rung.pivoting); });
 }
 
+/// The first fault at those of the sizes that a variant takes, after the size; or "".
+/// @param fault_at `fault_at(n)`: what is wrong at one size, or ""
+template <class FaultAt>
+std::string first_fault(const Rung& rung, const std::vector<std::size_t>& sizes, const FaultAt& fault_at) {
+    for (const std::size_t n : taken(rung, sizes))
+        if (const std::string fault = fault_at(n); !fault.empty()) return fmt::format("n = {}: {}", n, fault);
+    return "";
+}
+
 /// Both kinds at a list of sizes.
 inline std::string fault_at(const Rung& rung, const std::vector<std::size_t>& sizes) {
-    for (const std::size_t n : taken(rung, sizes)) {
-        const Example& e = exact_example(n, rung.pivoting);
-        std::string fault = fault_of(rung, e.problem, e.factors);
-        if (fault.empty()) fault = residual_fault(rung, random_problem(n, rung.pivoting));
-        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
-    }
-    return "";
+    return first_fault(rung, sizes, [&](std::size_t n) {
+        const std::string fault = fault_of(rung, exact_example(n, rung.pivoting));
+        return fault.empty() ? residual_fault(rung, random_problem(n, rung.pivoting)) : fault;
+    });
 }
 
 /// Factors and pivots written out.
@@ -170,11 +180,19 @@ inline Factors factors_of(std::size_t n, std::vector<double> lu, std::vector<std
     return f;
 }
 
+/// What a variant gives, run once.
+inline Factors factorised_by(const AnyRun& run, const Problem& p) {
+    Factors f(p.n, p.count);
+    Stopwatch once;
+    run(p, f, once);
+    return f;
+}
+
 /// 3 x 3, with numbers that a reader can follow.
 inline std::string fault_by_hand(const Rung& rung) {
     const std::vector<double> lu = {4, 2, 8, 0.5, 2, 4, 0.25, 0.5, 3};
-    if (rung.pivoting) return fault_of(rung, {3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}}, factors_of(3, lu, {2, 2, 2}));
-    return fault_of(rung, {3, {4, 2, 8, 2, 3, 8, 1, 1.5, 7}}, factors_of(3, lu, {0, 1, 2}));
+    if (rung.pivoting) return fault_of(rung, {{3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}}, factors_of(3, lu, {2, 2, 2})});
+    return fault_of(rung, {{3, {4, 2, 8, 2, 3, 8, 1, 1.5, 7}}, factors_of(3, lu, {0, 1, 2})});
 }
 
 inline const std::vector<std::size_t>& sizes() {
@@ -221,10 +239,9 @@ inline Example wilkinson(std::size_t n) {
 
 /// A permutation matrix: L and U are the identity.
 inline Example permutation(std::size_t n) {
-    Example e{{}, exact_factors(n, true, n, gpulab::testing::seed)};
-    for (std::size_t at = 0; at < n * n; ++at) e.factors.lu[at] = at % (n + 1) == 0 ? 1 : 0;
-    e.problem = problem_of(e.factors);
-    return e;
+    Factors f = exact_factors(n, true, n, seed);
+    for (std::size_t at = 0; at < n * n; ++at) f.lu[at] = at % (n + 1) == 0 ? 1 : 0;
+    return example_of(std::move(f));
 }
 
 /// Hilbert's matrix, 1 / (i + j + 1): close to singular already for n = 10.
@@ -237,71 +254,63 @@ inline Problem hilbert(std::size_t n) {
 /// Pivots of which several are equal: the first row wins.
 inline std::string ties_fault(const Rung& rung) {
     if (rung.baseline || !rung.pivoting) return "";
-    std::string fault =
-        fault_of(rung, {3, {1, 0, 3, 2, 4, 2, -2, -4, 1}}, factors_of(3, {2, 4, 2, 0.5, -2, 2, -1, 0, 3}, {1, 1, 2}));
-    // Row 0 of A stands below row 1 when the two are equal candidates.
-    if (fault.empty())
-        fault =
-            fault_of(rung, {3, {0, 1, 2, 0, -1, 1, 2, 0, 0}}, factors_of(3, {2, 0, 0, 0, -1, 1, 0, -1, 3}, {2, 1, 2}));
-    // No tie: the candidates differ in the last bit.
     constexpr double above = 1 + 0x1p-52, quotient = 1 - 0x1p-52;
-    if (fault.empty())
-        fault = fault_of(rung, {2, {1, 0, above, 1}}, factors_of(2, {above, 1, quotient, -quotient}, {1, 1}));
+    for (const Example& e :
+         {Example{{3, {1, 0, 3, 2, 4, 2, -2, -4, 1}}, factors_of(3, {2, 4, 2, 0.5, -2, 2, -1, 0, 3}, {1, 1, 2})},
+          // Row 0 of A stands below row 1 when the two are equal candidates.
+          Example{{3, {0, 1, 2, 0, -1, 1, 2, 0, 0}}, factors_of(3, {2, 0, 0, 0, -1, 1, 0, -1, 3}, {2, 1, 2})},
+          // No tie: the candidates differ in the last bit.
+          Example{{2, {1, 0, above, 1}}, factors_of(2, {above, 1, quotient, -quotient}, {1, 1})}})
+        if (const std::string fault = fault_of(rung, e); !fault.empty()) return fault;
     // L of -1, 0 and 1 under a diagonal of 1: the row of the diagonal is the first of all equal candidates.
-    for (const std::size_t n : taken(rung, {40, 70, 150})) {
-        Factors f = exact_factors(n, false, n, gpulab::testing::seed + 3);
+    return first_fault(rung, {40, 70, 150}, [&](std::size_t n) {
+        Factors f = exact_factors(n, false, n, seed + 3);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < i; ++j) f.lu[i * n + j] = pick(std::vector{-1.0, 0.0, 0.0, 1.0}, 5, i * n + j);
-        if (fault.empty()) fault = fault_of(rung, problem_of(f), f);
-    }
-    return fault;
+        return fault_of(rung, example_of(std::move(f)));
+    });
 }
 
 /// Growth, ill condition, and rows to exchange in every step.
 inline std::string special_fault(const Rung& rung) {
-    for (const std::size_t n : taken(rung, {2, 10, 33, 50})) {
-        const Example e = wilkinson(n);
-        if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
-            return fmt::format("Wilkinson's matrix, n = {}: {}", n, fault);
-    }
-    for (const std::size_t n : {10, 12})
-        if (const std::string fault = residual_fault(rung, hilbert(n)); !fault.empty())
-            return fmt::format("Hilbert's matrix, n = {}: {}", n, fault);
-    for (const std::size_t n : taken(rung, {1, 2, 31, 70, 129})) {
-        if (!rung.pivoting) break;
-        const Example e = permutation(n);
-        if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
-            return fmt::format("a permutation, n = {}: {}", n, fault);
-    }
-    if (const std::string fault = ties_fault(rung); !fault.empty()) return "equal candidates: " + fault;
-    // Exchanges whose effect is far from the panel: the largest element of each column stands in the last rows.
-    for (const std::size_t n : taken(rung, {65, 130})) {
-        Example e{{}, exact_factors(n, rung.pivoting, n, gpulab::testing::seed + 9)};
-        for (std::size_t k = 0; k < n && rung.pivoting; ++k) e.factors.pivots[k] = static_cast<std::int32_t>(n - 1);
-        e.problem = problem_of(e.factors);
-        if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
-            return fmt::format("each row exchanged with the last, n = {}: {}", n, fault);
-    }
-    // Larger numbers with the wrong sign: only the magnitude decides.
+    std::string fault = first_fault(rung, {2, 10, 33, 50}, [&](std::size_t n) { return fault_of(rung, wilkinson(n)); });
+    if (!fault.empty()) return "Wilkinson's matrix, " + fault;
+    fault = first_fault(rung, {10, 12}, [&](std::size_t n) { return residual_fault(rung, hilbert(n)); });
+    if (!fault.empty()) return "Hilbert's matrix, " + fault;
     if (rung.pivoting)
-        if (const std::string fault = residual_fault(rung, {2, {1, 2, -3, 4}}); !fault.empty())
-            return "a negative pivot: " + fault;
-    return "";
+        fault = first_fault(rung, {1, 2, 31, 70, 129}, [&](std::size_t n) { return fault_of(rung, permutation(n)); });
+    if (!fault.empty()) return "a permutation, " + fault;
+    if (fault = ties_fault(rung); !fault.empty()) return "equal candidates: " + fault;
+    // Exchanges whose effect is far from the panel: the largest element of each column stands in the last rows.
+    fault = first_fault(rung, {65, 130}, [&](std::size_t n) {
+        Factors f = exact_factors(n, rung.pivoting, n, seed + 9);
+        if (rung.pivoting) std::ranges::fill(f.pivots, static_cast<std::int32_t>(n - 1));
+        return fault_of(rung, example_of(std::move(f)));
+    });
+    if (!fault.empty()) return "each row exchanged with the last, " + fault;
+    // Larger numbers with the wrong sign: only the magnitude decides.
+    if (rung.pivoting) fault = residual_fault(rung, {2, {1, 2, -3, 4}});
+    return fault.empty() ? "" : "a negative pivot: " + fault;
 }
 
-/// The column that a variant reports, or what it does instead of reporting one.
-template <class Fault> std::string reported(const AnyRun& run, const Problem& p, std::size_t column) {
+/// What is wrong with how a variant reports that the pivot of this column is zero, or "".
+inline std::string zero_fault(const Rung& rung, const Problem& p, std::size_t column) {
     Factors f(p.n);
     Stopwatch once;
     poison(f);
-    try {
-        gpulab::testing::in_turn([&] { run(p, f, once); });
-    } catch (const Fault& fault) {
+    const auto fault_in = [&](const auto& reported) -> std::string {
         gpulab::take_stray_write();
-        if (fault.column() != column) return fmt::format("column {} is reported, not {}", fault.column(), column);
-        if (std::string(fault.what()).find(fmt::format("column {}", column + 1)) == std::string::npos)
-            return fmt::format("the message does not name column {}: {}", column + 1, fault.what());
+        if (reported.column() != column) return fmt::format("column {} is reported, not {}", reported.column(), column);
+        if (std::string(reported.what()).find(fmt::format("column {}", column + 1)) == std::string::npos)
+            return fmt::format("the message does not name column {}: {}", column + 1, reported.what());
         return "";
+    };
+    try {
+        in_turn([&] { rung.run(p, f, once); });
+    } catch (const Singular& e) {
+        return rung.pivoting ? fault_in(e) : e.what();
+    } catch (const ZeroPivot& e) {
+        return rung.pivoting ? e.what() : fault_in(e);
     }
     return fmt::format("the zero in column {} is not reported", column);
 }
@@ -309,19 +318,17 @@ template <class Fault> std::string reported(const AnyRun& run, const Problem& p,
 /// Matrices without factors: a pivot of zero, in the first column, in the last, and in between.
 inline std::string singular_fault(const Rung& rung) {
     if (rung.baseline) return ""; // rounding may hide a zero
-    const auto fault_at_column = [&](const Problem& p, std::size_t column) {
-        return rung.pivoting ? reported<Singular>(rung.run, p, column) : reported<ZeroPivot>(rung.run, p, column);
-    };
-    for (const std::size_t n : taken(rung, {1, 2, 33, 70, 130}))
+    std::string fault = first_fault(rung, {1, 2, 33, 70, 130}, [&](std::size_t n) -> std::string {
         for (const std::size_t column : {std::size_t{0}, n / 2, n - 1}) {
-            const Problem p = problem_of(exact_factors(n, rung.pivoting, column, gpulab::testing::seed + n));
-            if (const std::string fault = fault_at_column(p, column); !fault.empty())
-                return fmt::format("n = {}: {}", n, fault);
+            const Problem p = problem_of(exact_factors(n, rung.pivoting, column, seed + n));
+            if (const std::string of_column = zero_fault(rung, p, column); !of_column.empty()) return of_column;
         }
-    if (const std::string fault = fault_at_column({3, std::vector<double>(9)}, 0); !fault.empty())
-        return "a matrix of zeros: " + fault;
-    if (!rung.pivoting) return reported<ZeroPivot>(rung.run, {2, {0, 1, 1, 0}}, 0);
-    return residual_fault(rung, {2, {0, 1, 1, 0}});
+        return "";
+    });
+    if (!fault.empty()) return fault;
+    if (fault = zero_fault(rung, {3, std::vector<double>(9)}, 0); !fault.empty()) return "a matrix of zeros: " + fault;
+    const Problem exchanged{2, {0, 1, 1, 0}};
+    return rung.pivoting ? residual_fault(rung, exchanged) : zero_fault(rung, exchanged, 0);
 }
 
 /// NaN and infinities: the variant ends, writes nothing outside its buffers, and what it gives is no factorisation.
@@ -336,7 +343,7 @@ inline std::string not_finite_fault(const Rung& rung) {
                 Stopwatch once;
                 gpulab::take_stray_write();
                 try {
-                    gpulab::testing::in_turn([&] { rung.run(p, f, once); });
+                    in_turn([&] { rung.run(p, f, once); });
                 } catch (const Singular&) {
                     continue; // what is left of the column was zero
                 } catch (const ZeroPivot&) {
@@ -365,21 +372,23 @@ inline Factors scaled(Factors f, int power) {
     return f;
 }
 
+/// What is wrong with the factors of the matrix that has these, and no others, or "".
+inline std::string factors_fault(const Rung& rung, const Factors& f) {
+    Factors got(f.n);
+    return fault_of(rung, problem_of(f), got, [&] { return same(f, got); });
+}
+
 /// Pivots of 1.5 * 2^1023, above 4e307: their reciprocal is below the normal numbers and has lost digits.
 inline std::string huge_pivots_fault(const Rung& rung) {
     if (rung.baseline) return "";
-    for (const std::size_t n : taken(rung, {2, 40, 130})) {
-        Factors f = exact_factors(n, rung.pivoting, n, gpulab::testing::seed);
+    return first_fault(rung, {2, 40, 130}, [&](std::size_t n) {
+        Factors f = exact_factors(n, rung.pivoting, n, seed);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = i; j < n; ++j)
                 f.lu[i * n + j] =
                     std::ldexp(j == i ? std::copysign(1.5, f.lu[i * n + i]) : f.lu[i * n + j], j == i ? 1023 : 1010);
-        Factors got(n);
-        const Problem p = problem_of(f);
-        const std::string fault = fault_of(rung, p, got, [&] { return same(f, got); });
-        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
-    }
-    return "";
+        return factors_fault(rung, f);
+    });
 }
 
 /// Columns of n equal candidates, 1 and -1: the first row wins, whichever rows a thread, a warp or a block looks at.
@@ -393,14 +402,10 @@ inline std::string first_of_equals_fault(const Rung& rung, std::size_t n, std::s
     }
     Factors f(n);
     return fault_of(rung, p, f, [&] {
-        gpulab::Comparison c;
-        c.passed = true;
-        for (std::size_t k = 0; k < n && c.passed; ++k)
-            if (f.pivots[k] != static_cast<std::int32_t>(k)) {
-                c.passed = false;
-                c.message = fmt::format("step {} takes row {} though row {} is as good", k, f.pivots[k], k);
-            }
-        return c;
+        for (std::size_t k = 0; k < n; ++k)
+            if (f.pivots[k] != static_cast<std::int32_t>(k))
+                return verdict(fmt::format("step {} takes row {} though row {} is as good", k, f.pivots[k], k));
+        return verdict("");
     });
 }
 
@@ -416,18 +421,10 @@ inline std::string pairs_fault(const Rung& rung) {
     for (const auto& row : gpulab::testing::all_pairs({sizes.size(), powers.size(), exchanges.size(), zeros.size()})) {
         const std::size_t n = sizes[row[0]], zero = std::array{n, std::size_t{0}, n / 2, n - 1}[row[3]];
         const auto kind = rung.pivoting ? static_cast<Exchanges>(row[2]) : Exchanges::none;
-        Factors f = exact_factors(n, kind == Exchanges::at_random, zero, gpulab::testing::seed + n + row[3]);
-        for (std::size_t k = 0; k < n && kind == Exchanges::with_the_last; ++k)
-            f.pivots[k] = static_cast<std::int32_t>(n - 1);
+        Factors f = exact_factors(n, kind == Exchanges::at_random, zero, seed + n + row[3]);
+        if (kind == Exchanges::with_the_last) std::ranges::fill(f.pivots, static_cast<std::int32_t>(n - 1));
         f = scaled(std::move(f), powers[row[1]]);
-        const Problem p = problem_of(f);
-        std::string fault;
-        if (zero < n) {
-            fault = rung.pivoting ? reported<Singular>(rung.run, p, zero) : reported<ZeroPivot>(rung.run, p, zero);
-        } else {
-            Factors got(n);
-            fault = fault_of(rung, p, got, [&] { return same(f, got); });
-        }
+        const std::string fault = zero < n ? zero_fault(rung, problem_of(f), zero) : factors_fault(rung, f);
         if (!fault.empty())
             return fmt::format("n = {}, times 2^{}, {}{}: {}", n, powers[row[1]], exchanges[row[2]], zeros[row[3]],
                                fault);
@@ -435,50 +432,38 @@ inline std::string pairs_fault(const Rung& rung) {
     return "";
 }
 
-/// A check and its name.
-struct Check {
-    std::string_view name;
-    std::string (*fault)(Rung& rung);
-};
-
 /// All that a variant must do, in the order in which it is tried.
-inline const std::vector<Check>& checks() {
-    static const std::vector<Check> all = {
-        {"3 x 3 by hand", [](Rung& rung) { return fault_by_hand(rung); }},
-        {"every size", [](Rung& rung) { return fault_at(rung, sizes()); }},
-        {"contract", [](Rung& rung) { return contract_violation(rung); }},
-        {"sizes next to its tiles", [](Rung& rung) { return fault_at(rung, sizes_next_to(rung)); }},
-        {"special matrices", [](Rung& rung) { return special_fault(rung); }},
-        {"singular matrices", [](Rung& rung) { return singular_fault(rung); }},
-        {"NaN and infinities", [](Rung& rung) { return not_finite_fault(rung); }},
-        {"equal candidates in rows of one thread",
-         [](Rung& rung) {
-             if (rung.baseline || !rung.pivoting) return std::string();
-             return first_of_equals_fault(rung, std::min<std::size_t>(rung.on_gpu ? 2100 : 290, rung.most), 40);
-         }},
-        {"huge pivots", [](Rung& rung) { return huge_pivots_fault(rung); }},
-        {"options in pairs", [](Rung& rung) { return pairs_fault(rung); }},
-        {"many panels",
-         [](Rung& rung) { // on the CPU: two chunks of 512 columns, and work for two threads
-             const std::size_t n = std::min<std::size_t>(rung.on_gpu ? 1100 : 640, rung.most);
-             return residual_fault(rung, random_problem(n, rung.pivoting));
-         }},
-    };
-    return all;
+inline void check_rung(Rung& rung, gpulab::testing::Faults& faults) {
+    faults.check("3 x 3 by hand", [&] { return fault_by_hand(rung); });
+    faults.check("every size", [&] { return fault_at(rung, sizes()); });
+    faults.check("contract", [&] { return contract_violation(rung); });
+    faults.check("sizes next to its tiles", [&] { return fault_at(rung, sizes_next_to(rung)); });
+    faults.check("special matrices", [&] { return special_fault(rung); });
+    faults.check("singular matrices", [&] { return singular_fault(rung); });
+    faults.check("NaN and infinities", [&] { return not_finite_fault(rung); });
+    faults.check("equal candidates in rows of one thread", [&] {
+        if (rung.baseline || !rung.pivoting) return std::string();
+        return first_of_equals_fault(rung, std::min<std::size_t>(rung.on_gpu ? 2100 : 290, rung.most), 40);
+    });
+    faults.check("huge pivots", [&] { return huge_pivots_fault(rung); });
+    faults.check("options in pairs", [&] { return pairs_fault(rung); });
+    faults.check("many panels", [&] { // on the CPU: two chunks of 512 columns, and work for two threads
+        const std::size_t n = std::min<std::size_t>(rung.on_gpu ? 1100 : 640, rung.most);
+        return residual_fault(rung, random_problem(n, rung.pivoting));
+    });
 }
 
 /// Small sizes, once each: for tools a thousand times slower than the device. Not for a library, which may round.
 inline std::string fault_under_tools(const Rung& rung, const std::vector<std::size_t>& small) {
-    for (const std::size_t n : taken(rung, small)) {
+    return first_fault(rung, small, [&](std::size_t n) {
         const Example& e = exact_example(n, rung.pivoting);
         Factors f(n);
         Stopwatch once;
         gpulab::take_stray_write();
-        gpulab::testing::in_turn([&] { rung.run(e.problem, f, once); });
-        if (const std::string stray = gpulab::take_stray_write(); !stray.empty()) return stray;
-        if (const gpulab::Comparison c = same(e.factors, f); !c.passed) return fmt::format("n = {}: {}", n, c.message);
-    }
-    return "";
+        in_turn([&] { rung.run(e.problem, f, once); });
+        const std::string stray = gpulab::take_stray_write();
+        return stray.empty() ? same(e.factors, f).message : stray;
+    });
 }
 
 } // namespace lu::testing

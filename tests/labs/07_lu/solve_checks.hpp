@@ -23,14 +23,14 @@ struct Solver {
 /// A system of small whole numbers whose solution is exact in every step: L of quarters and U of whole numbers, few of
 /// them, powers of two on the diagonal. @param power the matrix is multiplied by 2^power
 inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x, int power = 0) {
-    Factors f = exact_factors(n, true, n, gpulab::testing::seed + n);
+    Factors f = exact_factors(n, true, n, seed + n);
     // Off the diagonal only next to it and in the first column: a full triangle would need more digits than there are.
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < n; ++j)
             if (i != j && i != j + 1 && j != i + 1 && (j != 0 || i % 3 != 0)) f.lu[i * n + j] = 0;
     x.resize(n * count);
     constexpr double whole[] = {-3, -2, -1, 1, 2, 3};
-    for (std::size_t e = 0; e < x.size(); ++e) x[e] = pick(whole, gpulab::testing::seed, e);
+    for (std::size_t e = 0; e < x.size(); ++e) x[e] = pick(whole, seed, e);
     f = scaled(std::move(f), power);
     const Problem p = problem_of(f);
     std::vector<double> b(n * count);
@@ -40,19 +40,55 @@ inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x, 
     return make_solve_problem(p, f, std::move(b), count);
 }
 
-/// Exact and random systems of one size.
-inline std::string fault_of(const Solver& solver, std::size_t n, std::size_t count) {
+/// A matrix whose first pivot is small, with its factors without pivoting: they grow to about its reciprocal, which
+/// only a refinement makes up for.
+inline Example growing(std::size_t n, double first_pivot) {
+    Problem p = make_problem(n, 8);
+    p.a[0] = first_pivot;
+    Factors f = factorised_by(gpulab::run_of(variants(), "cpu_blocked"), p);
+    return {std::move(p), std::move(f)};
+}
+
+/// What a solver gives, run once.
+inline Solution solved_by(const std::function<SolveRun>& run, const SolveProblem& p) {
+    Solution x(p.n * p.count);
+    Stopwatch once;
+    run(p, x, once);
+    return x;
+}
+
+/// What is wrong with a solution, which must have a small residual, or "".
+inline std::string residual_fault(const Solver& solver, const SolveProblem& p) {
+    Solution x(p.n * p.count);
+    return gpulab::testing::fault_of(solver.run, p, x, [&] { return compare(p, x, solver.refined); });
+}
+
+/// What is wrong with the solution of an exact system, or "". @param power see exact_system()
+inline std::string exact_fault(const Solver& solver, std::size_t n, std::size_t count, int power = 0) {
     Solution expected, x(n * count);
-    const SolveProblem exact = exact_system(n, count, expected);
-    std::string fault = gpulab::testing::fault_of(solver.run, exact, x, [&] {
-        return solver.baseline ? compare(exact, x, solver.refined) : gpulab::compare(expected, x, 0);
-    });
-    if (fault.empty()) {
-        const SolveProblem random =
-            make_solve_problem(make_problem(n, gpulab::testing::seed + n), count, gpulab::testing::seed + 1);
-        fault = gpulab::testing::fault_of(solver.run, random, x, [&] { return compare(random, x, solver.refined); });
-    }
-    return fault.empty() ? "" : fmt::format("n = {}, {} right-hand sides: {}", n, count, fault);
+    const SolveProblem p = exact_system(n, count, expected, power);
+    if (solver.baseline) return residual_fault(solver, p);
+    return gpulab::testing::fault_of(solver.run, p, x, [&] { return gpulab::compare(expected, x, 0); });
+}
+
+/// Exact and random systems of these sizes.
+inline std::string fault_of(const Solver& solver, const std::vector<std::size_t>& sizes,
+                            const std::vector<std::size_t>& counts) {
+    for (const std::size_t n : sizes)
+        for (const std::size_t count : counts) {
+            std::string fault = exact_fault(solver, n, count);
+            if (fault.empty())
+                fault = residual_fault(solver, make_solve_problem(make_problem(n, seed + n), count, seed + 1));
+            if (!fault.empty()) return fmt::format("n = {}, {} right-hand sides: {}", n, count, fault);
+        }
+    return "";
+}
+
+/// The sizes next to the tiles that a solver names, in this unit.
+inline std::vector<std::size_t> sizes_next_to(const Solver& solver, std::string_view of) {
+    std::vector<std::size_t> sizes = gpulab::testing::sizes_next_to(solver.tiles, 100, of);
+    std::erase_if(sizes, [](std::size_t n) { return n == 0 || n >= 300; });
+    return sizes;
 }
 
 /// The numbers of an n x count array without one of its columns.
@@ -80,14 +116,10 @@ inline std::string pairs_fault(const Solver& solver) {
         if (kind == Kind::exact) {
             p = exact_system(n, count, expected);
         } else if (kind == Kind::random || !solver.refined) {
-            p = make_solve_problem(make_problem(n, gpulab::testing::seed + n), count, gpulab::testing::seed + 1);
-        } else { // a growth of about 10^6, which only a refinement makes up for
-            Problem a = make_problem(n, 8);
-            a.a[0] = 1e-6;
-            Factors f(n);
-            Stopwatch once;
-            gpulab::run_of(variants(), "cpu_blocked")(a, f, once);
-            p = make_solve_problem(a, f, gpulab::random_vector<double>(n * count, 5), count);
+            p = make_solve_problem(make_problem(n, seed + n), count, seed + 1);
+        } else {
+            const Example e = growing(n, 1e-6);
+            p = make_solve_problem(e.problem, e.factors, gpulab::random_vector<double>(n * count, 5), count);
         }
         for (double& b : p.b) b = std::ldexp(b, powers[row[3]]);
         for (double& e : expected) e = std::ldexp(e, powers[row[3]]);
@@ -99,9 +131,7 @@ inline std::string pairs_fault(const Solver& solver) {
             --rest.count;
         }
         const std::string fault = gpulab::testing::fault_of(solver.run, p, x, [&] {
-            gpulab::Comparison c;
-            c.passed = true;
-            if (rest.count == 0) return c;
+            if (rest.count == 0) return verdict("");
             const Solution of_rest = nan < count ? without_column(x, count, nan) : x;
             return kind == Kind::exact
                        ? gpulab::compare(nan < count ? without_column(expected, count, nan) : expected, of_rest, 0)
@@ -114,122 +144,79 @@ inline std::string pairs_fault(const Solver& solver) {
     return "";
 }
 
-/// A check and its name.
-struct SolverCheck {
-    std::string_view name;
-    std::string (*fault)(Solver& solver);
-};
+/// Factors with a growth of about 10^8, because their pivots are not the largest. One step of refinement squares the
+/// error, to about a hundredth of what is allowed; with 10^9 it would be what is allowed.
+inline std::string refinement_fault(const Solver& solver) {
+    if (!solver.refined) return "";
+    auto [p, f] = growing(100, 1e-8);
+    for (const bool exchanged : {false, true}) {
+        // The same factors, of a matrix with its rows in another order.
+        for (std::size_t k = p.n; exchanged && k-- > 0;) {
+            f.pivots[k] = static_cast<std::int32_t>(k + 7 * k % (p.n - k));
+            double* const row = p.a.data() + k * p.n;
+            double* const other = p.a.data() + static_cast<std::size_t>(f.pivots[k]) * p.n;
+            if (row != other) std::swap_ranges(row, row + p.n, other);
+        }
+        const std::string fault =
+            residual_fault(solver, make_solve_problem(p, f, gpulab::random_vector<double>(p.n * 2, 5), 2));
+        if (!fault.empty()) return (exchanged ? "rows exchanged: " : "") + fault;
+    }
+    return "";
+}
 
-inline const std::vector<SolverCheck>& solver_checks() {
-    static const std::vector<SolverCheck> all = {
-        {"3 x 3 by hand",
-         [](Solver& solver) { // L U = (4 2 8; 2 3 8; 1 1.5 7), its rows in the order 2, 0, 1
-             const Problem p{3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}};
-             const Factors f = factors_of(3, {4, 2, 8, 0.5, 2, 4, 0.25, 0.5, 3}, {2, 2, 2});
-             const SolveProblem s = make_solve_problem(p, f, {13, 9.5, 14}, 1); // X = (1, 1, 1)
-             Solution x(3);
-             return gpulab::testing::fault_of(solver.run, s, x, [&] {
-                 return gpulab::compare(Solution{1, 1, 1}, x, 1e-15);
-             });
-         }},
-        {"every size",
-         [](Solver& solver) {
-             for (const std::size_t n : {1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 129, 200})
-                 for (const std::size_t count : {1, 2, 33})
-                     if (const std::string fault = fault_of(solver, n, count); !fault.empty()) return fault;
-             return std::string();
-         }},
-        {"contract",
-         [](Solver& solver) {
-             Solution expected, x(33 * 2);
-             Stopwatch once;
-             gpulab::testing::in_turn([&] { solver.run(exact_system(33, 2, expected), x, once); });
-             solver.tiles = once.tiles();
-             return gpulab::testing::contract_violation(solver.backend, solver.baseline, once,
-                                                        {"elements", "right-hand sides"});
-         }},
-        {"sizes next to its tiles",
-         [](Solver& solver) {
-             for (const std::size_t n : gpulab::testing::sizes_next_to(solver.tiles, 100))
-                 if (n > 0 && n < 300)
-                     if (const std::string fault = fault_of(solver, n, 3); !fault.empty()) return fault;
-             return std::string();
-         }},
-        {"right-hand sides next to its tiles",
-         [](Solver& solver) {
-             for (const std::size_t count : gpulab::testing::sizes_next_to(solver.tiles, 100, "right-hand sides"))
-                 if (count > 0 && count < 300)
-                     if (const std::string fault = fault_of(solver, 70, count); !fault.empty()) return fault;
-             return std::string();
-         }},
-        // 65536 elements for each of two threads, behind the first block of 64 unknowns
-        {"work for several threads", [](Solver& solver) { return fault_of(solver, 160, 1500); }},
-        {"special matrices",
-         [](Solver& solver) { // ill-conditioned: the residual is small all the same
-             const SolveProblem hilbert10 = make_solve_problem(hilbert(10), 2, gpulab::testing::seed);
-             Solution x(20);
-             return gpulab::testing::fault_of(solver.run, hilbert10, x,
-                                              [&] { return compare(hilbert10, x, solver.refined); });
-         }},
-        {"a refinement that refines",
-         // Factors with a growth of about 10^8, because their pivots are not the largest. One step squares the error,
-         // to
-         // about a hundredth of what is allowed; with 10^9 it would be what is allowed.
-         [](Solver& solver) {
-             if (!solver.refined) return std::string();
-             Problem p = make_problem(100, 8);
-             p.a[0] = 1e-8;
-             Factors f(p.n);
-             Stopwatch once;
-             gpulab::run_of(variants(), "cpu_blocked")(p, f, once);
-             for (const bool exchanged : {false, true}) {
-                 // The same factors, of a matrix with its rows in another order.
-                 for (std::size_t k = p.n; exchanged && k-- > 0;) {
-                     f.pivots[k] = static_cast<std::int32_t>(k + 7 * k % (p.n - k));
-                     const auto row = p.a.begin() + static_cast<std::ptrdiff_t>(k * p.n);
-                     const auto other =
-                         p.a.begin() + static_cast<std::ptrdiff_t>(f.pivots[k]) * static_cast<std::ptrdiff_t>(p.n);
-                     if (row != other) std::swap_ranges(row, row + static_cast<std::ptrdiff_t>(p.n), other);
-                 }
-                 const SolveProblem s = make_solve_problem(p, f, gpulab::random_vector<double>(p.n * 2, 5), 2);
-                 Solution x(p.n * 2);
-                 const std::string fault =
-                     gpulab::testing::fault_of(solver.run, s, x, [&] { return compare(s, x, true); });
-                 if (!fault.empty()) return (exchanged ? "rows exchanged: " : "") + fault;
-             }
-             return std::string();
-         }},
-        {"tiny pivots",
-         [](Solver& solver) { // below 1e-308: their reciprocal is infinite
-             if (solver.baseline) return std::string();
-             for (const std::size_t n : {1, 40, 130}) {
-                 Solution expected, x(n * 3);
-                 const SolveProblem p = exact_system(n, 3, expected, -1040);
-                 const std::string fault =
-                     gpulab::testing::fault_of(solver.run, p, x, [&] { return gpulab::compare(expected, x, 0); });
-                 if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
-             }
-             return std::string();
-         }},
-        {"options in pairs", [](Solver& solver) { return pairs_fault(solver); }},
-        {"NaN stays in its right-hand side",
-         [](Solver& solver) {
-             if (solver.baseline) return std::string();
-             Solution expected, x(70 * 3);
-             SolveProblem p = exact_system(70, 3, expected);
-             p.b[20 * 3 + 1] = std::numeric_limits<double>::quiet_NaN();
-             Stopwatch once;
-             gpulab::poison(x);
-             gpulab::testing::in_turn([&] { solver.run(p, x, once); });
-             bool nan = false;
-             for (std::size_t e = 0; e < x.size(); ++e) {
-                 if (e % 3 == 1) nan = nan || std::isnan(x[e]);
-                 else if (x[e] != expected[e]) return fmt::format("element {} is {}, not {}", e, x[e], expected[e]);
-             }
-             return std::string(nan ? "" : "it is lost");
-         }},
-    };
-    return all;
+/// All that a solver must do, in the order in which it is tried.
+inline void check_solver(Solver& solver, gpulab::testing::Faults& faults) {
+    faults.check("3 x 3 by hand", [&] { // L U = (4 2 8; 2 3 8; 1 1.5 7), its rows in the order 2, 0, 1
+        const Problem p{3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}};
+        const Factors f = factors_of(3, {4, 2, 8, 0.5, 2, 4, 0.25, 0.5, 3}, {2, 2, 2});
+        const SolveProblem s = make_solve_problem(p, f, {13, 9.5, 14}, 1); // X = (1, 1, 1)
+        Solution x(3);
+        return gpulab::testing::fault_of(solver.run, s, x, [&] {
+            return gpulab::compare(Solution{1, 1, 1}, x, 1e-15);
+        });
+    });
+    faults.check("every size", [&] {
+        return fault_of(solver, {1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 129, 200}, {1, 2, 33});
+    });
+    faults.check("contract", [&] {
+        Solution expected, x(33 * 2);
+        Stopwatch once;
+        in_turn([&] { solver.run(exact_system(33, 2, expected), x, once); });
+        solver.tiles = once.tiles();
+        return gpulab::testing::contract_violation(solver.backend, solver.baseline, once,
+                                                   {"elements", "right-hand sides"});
+    });
+    faults.check("sizes next to its tiles", [&] { return fault_of(solver, sizes_next_to(solver, "elements"), {3}); });
+    faults.check("right-hand sides next to its tiles",
+                 [&] { return fault_of(solver, {70}, sizes_next_to(solver, "right-hand sides")); });
+    // 65536 elements for each of two threads, behind the first block of 64 unknowns
+    faults.check("work for several threads", [&] { return fault_of(solver, {160}, {1500}); });
+    faults.check("special matrices", [&] { // ill-conditioned: the residual is small all the same
+        return residual_fault(solver, make_solve_problem(hilbert(10), 2, seed));
+    });
+    faults.check("a refinement that refines", [&] { return refinement_fault(solver); });
+    faults.check("tiny pivots", [&] { // below 1e-308: their reciprocal is infinite
+        for (const std::size_t n : {1, 40, 130})
+            if (const std::string fault = solver.baseline ? "" : exact_fault(solver, n, 3, -1040); !fault.empty())
+                return fmt::format("n = {}: {}", n, fault);
+        return std::string();
+    });
+    faults.check("options in pairs", [&] { return pairs_fault(solver); });
+    faults.check("NaN stays in its right-hand side", [&] {
+        if (solver.baseline) return std::string();
+        Solution expected, x(70 * 3);
+        SolveProblem p = exact_system(70, 3, expected);
+        p.b[20 * 3 + 1] = std::numeric_limits<double>::quiet_NaN();
+        Stopwatch once;
+        gpulab::poison(x);
+        in_turn([&] { solver.run(p, x, once); });
+        bool nan = false;
+        for (std::size_t e = 0; e < x.size(); ++e) {
+            if (e % 3 == 1) nan = nan || std::isnan(x[e]);
+            else if (x[e] != expected[e]) return fmt::format("element {} is {}, not {}", e, x[e], expected[e]);
+        }
+        return std::string(nan ? "" : "it is lost");
+    });
 }
 
 } // namespace lu::testing

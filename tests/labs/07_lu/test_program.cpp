@@ -15,16 +15,19 @@
 #include "gpulab/device.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/contract.hpp"
-#include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/in_folder.hpp"
 #include "rungs.hpp"
 #include "solve_checks.hpp"
 #include "studies.hpp"
 #include "system.hpp"
 
 using gpulab::Backend;
+using gpulab::testing::InFolder;
 using gpulab::testing::names_of;
-using gpulab::testing::ScratchFile;
+using gpulab::testing::Outcome;
 using gpulab::testing::StudyCase;
+using namespace lu;
+using namespace lu::testing;
 using Json = nlohmann::json;
 
 namespace {
@@ -32,33 +35,28 @@ const gpulab::testing::Program program("lu", LU_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 const gpulab::testing::KnownWrong wrong_rungs = gpulab::testing::any_of(
-    {gpulab::testing::known_wrong(
-         lu::variants(),
-         [](const auto& v) {
-             return lu::testing::fault_at({v.run, v.backend, lu::pivots(v.name), v.baseline}, {65});
-         }),
-     gpulab::testing::known_wrong(lu::batch_variants(),
+    {gpulab::testing::known_wrong(variants(),
                                   [](const auto& v) {
-                                      const lu::Problem p = lu::make_batch(33, 20, gpulab::testing::seed);
-                                      lu::Factors f(33, 20);
-                                      return gpulab::testing::fault_of(v.run, p, f,
-                                                                       [&] { return lu::compare(p, f, true); });
+                                      return fault_at({v.run, v.backend, pivots(v.name), v.baseline}, {65});
                                   }),
-     gpulab::testing::known_wrong(lu::solve_variants(), [](const auto& v) {
-         const bool refines = lu::refines(v.name);
-         return lu::testing::fault_of(lu::testing::Solver{v.run, Backend::cpu, refines, true}, 65, 3);
+     gpulab::testing::known_wrong(batch_variants(),
+                                  [](const auto& v) {
+                                      const Problem p = make_batch(33, 20, seed);
+                                      Factors f(33, 20);
+                                      return gpulab::testing::fault_of(v.run, p, f,
+                                                                       [&] { return compare(p, f, true); });
+                                  }),
+     gpulab::testing::known_wrong(solve_variants(), [](const auto& v) {
+         return fault_of(Solver{v.run, Backend::cpu, refines(v.name), true}, {65}, {3});
      })});
 
 const std::string header = "%%MatrixMarket matrix array real general\n";
 
-/// Files of one system.
-struct System {
-    System(const std::string& a, const std::string& b) {
-        matrix.write(a);
-        rhs.write(b);
-    }
-    std::string options() const { return "--matrix " + matrix.path() + " --rhs " + rhs.path(); }
-    ScratchFile matrix, rhs;
+/// The program in a folder with the files of one system, A X = B.
+struct System : InFolder {
+    System(const std::string& a, const std::string& b) : InFolder(program, {{"A", a}, {"B", b}}) {}
+    Outcome solved(const std::string& more = "") const { return (*this)("--matrix A --rhs B " + more); }
+    std::vector<double> solution() const { return read_dense(path("X")).values; } ///< from the file X
 };
 
 std::optional<StudyCase> study_of(const std::string& name) {
@@ -78,10 +76,12 @@ const gpulab::testing::ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = LU_README,
-        .variants = names_of(lu::variants(), lu::batch_variants(), lu::solve_variants()),
-        .studies = lu::study_list(),
+        .variants = names_of(variants(), batch_variants(), solve_variants()),
+        .studies = study_list(),
         .options = "--op --n --matrices --rhs-count --matrix --rhs --solution",
         .smallest = "--n 16",
+        // In main memory A, the factors, and a copy with which they are compared; B and X besides: 4 * 8 (n^2 + 3 n m)
+        // bytes for m right-hand sides, n being that of a file's matrix. The studies: see run_study().
         .refusals = R"(
             --n 0 | --n -1 | --n 2^21 | --n 1.5 | --op invert
             --rhs-count 4 | --op solve --rhs-count 0 | --op batch --rhs-count 2 | --matrices 3
@@ -95,6 +95,11 @@ const gpulab::testing::ProgramCases contract([] {
             --op solve --matrix long : lu: long: a square matrix is needed, not 2147483647 x 1
             --matrix large : lu: large: this problem needs
             --op solve --matrix large : lu: large: 
+            --n 2^20 : needs 24576.0 GiB of main memory
+            --op solve --n 2^20 --rhs-count 2^20 : needs 131072.0 GiB of main memory
+            --study block --n 2^20 : needs 32768.0 GiB of main memory
+            --op batch --n 100 --matrices 1e7 : main memory
+            --op solve --rhs-count 2^20 --backend cpu --matrix sparse : needs 1886.9 GiB
             --matrix a --rhs b --n 2 | --matrix a --rhs b --op solve | --matrix a --rhs b --csv x.csv
             --matrix a --rhs b --repeat 5 | --matrix a --rhs b --warmup 0 | --matrix a --rhs b --flush-l2
             --matrix a --rhs b --seed 1 | --matrix a --rhs b --rhs-count 1 | --matrix a --rhs b --study block
@@ -102,24 +107,26 @@ const gpulab::testing::ProgramCases contract([] {
             --matrix a --rhs b --variant cpu_blocked_pivot,cpu_two_stage_pivot
             --matrix a --rhs b --solution a | --matrix a --rhs b --solution ./b : would overwrite
             --matrix a --json a | --matrix a --op solve --csv a : would overwrite
+            --matrix a --rhs b --json - --solution -
             --study ladder --n 64 | --study growth --n 15 | --study figure-3-10 --n 64)",
         .files = {{"a", header + "2 2\n1\n0\n0\n1\n"},
                   {"b", header + "2 1\n1\n2\n"},
                   {"long", "%%MatrixMarket matrix coordinate real general\n2147483647 1 0\n"},
-                  {"large", "%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n"}},
+                  {"large", "%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n"},
+                  {"sparse", "%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n"}},
         .operations = {{"--n 65 --repeat 2",
                         {{"n", 65}, {"op", "factorise"}},
-                        backends_of(lu::variants()),
+                        backends_of(variants()),
                         "cpu_right_looking_pivot",
                         wrong_rungs},
                        {"--op solve --n 65 --rhs-count 3 --repeat 2",
                         {{"rhs_count", 3}},
-                        backends_of(lu::solve_variants()),
+                        backends_of(solve_variants()),
                         "cpu_solve_rows",
                         wrong_rungs},
                        {"--op batch --n 33 --matrices 20 --repeat 2",
                         {{"op", "batch"}, {"n", 33}, {"matrices", 20}},
-                        backends_of(lu::batch_variants()),
+                        backends_of(batch_variants()),
                         "cpu_batch_sequential",
                         wrong_rungs}},
         // Measuring needs the size first, then the matrix.
@@ -148,54 +155,60 @@ const gpulab::testing::ProgramCases contract([] {
 
 TEST_CASE("the matrix of a file is factorised by every variant, and one without pivoting is skipped at a zero pivot",
           "[program]") {
-    const ScratchFile file;
-    file.write(header + "2 2\n0\n1\n1\n0\n");
-    const auto run = program.results("--repeat 1 --backend cpu --matrix " + file.path());
+    const InFolder here(program, {{"A", header + "2 2\n0\n1\n1\n0\n"}});
+    const auto run = here.results("--repeat 1 --backend cpu --matrix A");
     CHECK(run["problem"]["n"] == 2);
     for (const auto& v : run["variants"]) {
-        const bool pivoting = lu::pivots(v["name"].get<std::string>());
+        const bool pivoting = pivots(v["name"].get<std::string>());
         CHECK(v["status"] == (pivoting ? "passed" : "skipped"));
         if (!pivoting) CHECK(v["reason"].get<std::string>().find("_pivot") != std::string::npos);
     }
-    CHECK(program.refusal_fault("--variant cpu_blocked --matrix " + file.path()) == ""); // asked for by name: an error
+    CHECK(program.refusal_fault("--variant cpu_blocked --matrix " + here.path("A")) ==
+          ""); // asked for by name: an error
 }
 
 TEST_CASE("a file's numbers stay what they are, however much they differ in size", "[program]") {
     const System s(header + "2 2\n1e200\n0\n0\n1e-200\n", header + "2 1\n2e200\n3e-200\n");
-    for (const auto& v : program.results("--repeat 1 --backend cpu --matrix " + s.matrix.path())["variants"])
-        CHECK(v["status"] == "passed");
-    const ScratchFile solution;
-    CHECK(program(s.options() + " --backend cpu --solution " + solution.path()).exit_code == 0);
-    CHECK(lu::read_dense(solution.path()).values == std::vector<double>{2, 3});
+    for (const auto& v : s.results("--repeat 1 --backend cpu --matrix A")["variants"]) CHECK(v["status"] == "passed");
+    CHECK(s.solved("--backend cpu --solution X").exit_code == 0);
+    CHECK(s.solution() == std::vector<double>{2, 3});
 }
 
-TEST_CASE("the program solves a user's system and says how good the solution is", "[program]") {
+TEST_CASE("the program solves a user's system and says how good the solution is, also in JSON and on stdout",
+          "[program]") {
     const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
-    const ScratchFile solution;
-    const auto run = program(s.options() + " --solution " + solution.path());
+    const Outcome run = s.solved("--json json --solution X");
     INFO(run.err);
-    CHECK(run.exit_code == 0);
+    REQUIRE(run.exit_code == 0);
     CHECK(run.out.find("residual:") != std::string::npos);
     CHECK(run.out.find("condition:") != std::string::npos);
     CHECK(run.out.find("2 right-hand sides") != std::string::npos);
-    const lu::Dense x = lu::read_dense(solution.path());
+    const Dense x = read_dense(s.path("X"));
     REQUIRE((x.rows == 3 && x.columns == 2));
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(std::abs(x.values[2 * i] - 1) < 1e-14);
         CHECK(std::abs(x.values[2 * i + 1] - 2) < 1e-14);
     }
-    CHECK(program(s.options() + " --variant cpu_two_stage_pivot").exit_code == 0);
-    CHECK(program(s.options() + " --variant cpu_two_stage").err.find("_pivot") != std::string::npos); // its pivot is 0
+    const auto printed = s.json("json");
+    CHECK((printed["lab"] == "lu" && printed["problem"]["n"] == 3 && printed["problem"]["rhs_count"] == 2));
+    CHECK(printed["factorise_ms"] > 0);
+    CHECK(printed["solve_ms"] > 0);
+    CHECK(printed["condition"] > 1);
+    CHECK(printed["digits"] == 14);
+    const Outcome to_stdout = s.solved("--solution -");
+    CHECK(to_stdout.out == s.text("X"));
+    CHECK(to_stdout.err.find("About 14 digits of X are right.") != std::string::npos);
+    CHECK(nlohmann::json::parse(s.solved("--json -").out)["digits"] == 14);
+    CHECK(s.solved("--variant cpu_two_stage_pivot").exit_code == 0);
+    CHECK(s.solved("--variant cpu_two_stage").err.find("_pivot") != std::string::npos); // its pivot is 0
 }
 
 TEST_CASE("a sparse file, symmetric, is a system's matrix as well", "[program]") {
     const System s("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n",
                    "%%MatrixMarket matrix coordinate real general\n2 1 1\n2 1 11\n");
-    const ScratchFile solution;
-    CHECK(program(s.options() + " --solution " + solution.path()).exit_code == 0);
-    const lu::Dense x = lu::read_dense(solution.path());
-    CHECK(std::abs(x.values[0] + 1) < 1e-14);
-    CHECK(std::abs(x.values[1] - 4) < 1e-14);
+    CHECK(s.solved("--solution X").exit_code == 0);
+    CHECK(std::abs(s.solution().at(0) + 1) < 1e-14);
+    CHECK(std::abs(s.solution().at(1) - 4) < 1e-14);
 }
 
 TEST_CASE("a system that has no solution, and files that do not fit each other, are one line and exit code 2",
@@ -226,59 +239,33 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
     }
 }
 
-TEST_CASE("a random problem that does not fit memory is refused with what it needs", "[program]") {
-    const auto says = [](const std::string& arguments) { return program(arguments).err; };
-    const auto of_main_memory = [](double arrays, double elements) { // of doubles
-        return fmt::format("needs {:.1f} GiB of main memory", arrays * 8 * elements / 0x1p30);
-    };
-    // A, the factors, and a copy with which they are compared; B and X besides. The studies: see run_study().
-    const double n = std::pow(2.0, 20), n_squared = n * n;
-    REQUIRE(says("--n 2^20").find(of_main_memory(3, n_squared)) != std::string::npos);
-    REQUIRE(says("--op solve --n 2^20 --rhs-count 2^20").find(of_main_memory(4, 4 * n_squared)) != std::string::npos);
-    REQUIRE(says("--op batch --n 100 --matrices 1e7").find("main memory") != std::string::npos);
-    REQUIRE(says("--study block --n 2^20").find(of_main_memory(4, n_squared)) != std::string::npos);
-}
-
-TEST_CASE("the memory is that of the file's matrix, not of --n", "[program]") {
-    const ScratchFile file;
-    file.write("%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n");
-    const auto run = program("--op solve --rhs-count 2^20 --backend cpu --matrix " + file.path());
-    CHECK(run.exit_code == 2);
-    CHECK(run.err.find("needs 1886.9 GiB") != std::string::npos); // 4 * 8 (n^2 + 3 n 2^20) bytes
-}
-
 TEST_CASE("a batch has matrices of 32 rows unless told", "[program]") {
     CHECK(program.results("--op batch --matrices 2 --repeat 1 --backend cpu")["problem"]["n"] == 32);
 }
 
 TEST_CASE("the seed decides what is random", "[program]") {
-    const auto errors = [](const std::string& arguments) {
-        const auto run = program.results("--n 33 --repeat 1 " + arguments);
-        return run["variants"][0]["error"].get<double>();
-    };
-    CHECK(errors("--variant cpu_blocked --seed 1") != errors("--variant cpu_blocked --seed 2"));
-    CHECK(errors("--op solve --variant cpu_solve_rows --seed 1") !=
-          errors("--op solve --variant cpu_solve_rows --seed 2"));
-    const ScratchFile file; // A is given: only B is random
-    file.write(lu::array_text({33, 33, lu::make_problem(33, 1).a}));
-    const std::string solve = "--op solve --variant cpu_solve_rows --matrix " + file.path();
-    const auto error = [&](const std::string& seed) {
-        return program.results("--repeat 1 " + solve + seed)["variants"][0]["error"].get<double>();
-    };
-    CHECK(error(" --seed 1") != error(" --seed 2"));
-    CHECK(program.refusal_fault("--seed 1 --matrix " + file.path()) == "");
+    const InFolder here(program, {{"A", array_text({33, 33, make_problem(33, 1).a})}});
+    for (const std::string options : {"--n 33 --variant cpu_blocked", "--n 33 --op solve --variant cpu_solve_rows",
+                                      "--matrix A --op solve --variant cpu_solve_rows"}) { // only B is random
+        INFO(options);
+        const auto error = [&](int seed) {
+            const auto run = here.results(fmt::format("--repeat 1 {} --seed {}", options, seed));
+            return run["variants"][0]["error"].get<double>();
+        };
+        CHECK(error(1) != error(2));
+    }
+    CHECK(program.refusal_fault("--seed 1 --matrix " + here.path("A")) == "");
 }
 
 TEST_CASE("a matrix that is nearly singular is solved with refinement and a warning", "[program]") {
-    const System s(lu::array_text({10, 10, lu::testing::hilbert(10).a}), lu::array_text({10, 1, std::vector(10, 1.0)}));
-    const auto run = program(s.options());
+    const System s(array_text({10, 10, hilbert(10).a}), array_text({10, 1, std::vector(10, 1.0)}));
+    const Outcome run = s.solved();
     CHECK(run.exit_code == 0);
     CHECK(run.out.find("solve_refined in") != std::string::npos);
     CHECK(run.out.find("residual: 0,") == std::string::npos);
     CHECK(run.out.find("About 2 digits") != std::string::npos); // 3.5e13 of 4.5e15
-    const System worse("%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1.0000000000000002\n",
-                       header + "2 1\n1\n2\n");
-    CHECK(program(worse.options()).out.find("no right digit") != std::string::npos);
+    const System worse(header + "2 2\n1\n1\n1\n1.0000000000000002\n", header + "2 1\n1\n2\n");
+    CHECK(worse.solved().out.find("no right digit") != std::string::npos);
 }
 
 TEST_CASE("a solution whose residual is larger than rounding explains is wrong: exit code 1 and no file", "[program]") {
@@ -287,25 +274,20 @@ TEST_CASE("a solution whose residual is larger than rounding explains is wrong: 
     bool some_right = false, some_wrong = false;
     for (const double pivot : {1e-2, 1e-10, 1e-11}) {
         INFO("first pivot " << pivot);
-        const lu::Problem p{4, {pivot, 3, 5, 1, 2, 7, 1, 4, 4, 1, 6, 3, 1, 5, 2, 8}};
+        const Problem p{4, {pivot, 3, 5, 1, 2, 7, 1, 4, 4, 1, 6, 3, 1, 5, 2, 8}};
         const std::vector<double> b = {1, 2, 3, 4};
-        lu::Factors f(4);
-        lu::Solution x(4);
-        gpulab::Stopwatch once;
-        lu::cpu_blocked(p, f, once);
-        const lu::SolveProblem system = lu::make_solve_problem(p, f, b, 1);
-        lu::cpu_solve_refined(system, x, once);
-        const double error = lu::backward_error(system, x);
+        const SolveProblem system = make_solve_problem(p, factorised_by(cpu_blocked, p), b, 1);
+        const Solution x = solved_by(cpu_solve_refined, system);
+        const double error = backward_error(system, x);
         REQUIRE(error < 1e6);
         (error <= 1 ? some_right : some_wrong) = true;
 
-        const System s(lu::array_text({4, 4, p.a}), lu::array_text({4, 1, b}));
-        const ScratchFile solution;
-        const auto run = program(s.options() + " --variant cpu_blocked --solution " + solution.path());
+        const System s(array_text({4, 4, p.a}), array_text({4, 1, b}));
+        const Outcome run = s.solved("--variant cpu_blocked --solution X");
         CHECK(run.exit_code == (error <= 1 ? 0 : 1));
         CHECK(run.err == (error <= 1 ? "" : "lu: the residual is larger than rounding explains\n"));
-        if (error <= 1) CHECK(lu::read_dense(solution.path()).values == x);
-        else CHECK_THROWS(solution.text());
+        REQUIRE(s.has("X") == (error <= 1));
+        if (error <= 1) CHECK(s.solution() == x);
     }
     CHECK((some_right && some_wrong));
 }
@@ -314,15 +296,14 @@ TEST_CASE("a subnormal solution has as many right digits as it holds", "[program
     for (const auto& [b, digits] :
          {std::pair{"1e-300", "About 15 "}, {"1e-312", "About 11 "}, {"5e-324", "About 0 "}}) {
         const System s(header + "2 2\n1\n0\n0\n1\n", header + "2 1\n0\n" + b + "\n");
-        CHECK(program.done(s.options()).out.find(digits) != std::string::npos); // of units of 5e-324
+        CHECK(s.done("--matrix A --rhs B").out.find(digits) != std::string::npos); // of units of 5e-324
     }
 }
 
 TEST_CASE("a dense matrix written and read again is the same to the last bit", "[program]") {
-    const ScratchFile file;
-    lu::Dense matrix{3, 2, {0, 1e-300, -0.1, 1.0 / 3, 1e22, 5e-324}};
-    file.write(lu::array_text(matrix));
-    const lu::Dense again = lu::read_dense(file.path());
+    const Dense matrix{3, 2, {0, 1e-300, -0.1, 1.0 / 3, 1e22, 5e-324}};
+    const InFolder here(program, {{"A", array_text(matrix)}});
+    const Dense again = read_dense(here.path("A"));
     CHECK((again.rows == 3 && again.columns == 2));
     CHECK(again.values == matrix.values);
 }
@@ -331,18 +312,18 @@ namespace {
 std::vector<int> narrow, wide; // the widths that two rungs were given
 
 template <std::vector<int>* widths>
-void notes_width(const lu::Problem& p, lu::Factors& f, gpulab::Stopwatch& watch, int width) {
+void notes_width(const Problem& p, Factors& f, gpulab::Stopwatch& watch, int width) {
     widths->push_back(width);
-    lu::cpu_right_looking_pivot(p, f, watch);
+    cpu_right_looking_pivot(p, f, watch);
 }
 } // namespace
 
 TEST_CASE("the study of panel widths runs each rung with the widths that it takes", "[program]") {
-    const std::array<lu::PanelRung, 2> rungs = {{{"cpu_blocked_pivot", Backend::cpu, notes_width<&narrow>, 24},
-                                                 {"cpu_threads_pivot", Backend::cpu, notes_width<&wide>, 256}}};
-    const ScratchFile json;
+    const std::array<PanelRung, 2> rungs = {{{"cpu_blocked_pivot", Backend::cpu, notes_width<&narrow>, 24},
+                                             {"cpu_threads_pivot", Backend::cpu, notes_width<&wide>, 256}}};
+    const gpulab::testing::ScratchFile json;
     gpulab::Options options("lu", "a test");
-    options.studies(lu::study_list());
+    options.studies(study_list());
     const std::array arguments = {"lu", "--study", "block", "--repeat", "1", "--json", json.path().c_str()};
     REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
     gpulab::testing::printed_by([&] {
@@ -351,7 +332,7 @@ TEST_CASE("the study of panel widths runs each rung with the widths that it take
             return gpulab::Ceilings{.copy_gb_s = 10, .fp64_gflop_s = 10};
         };
         gpulab::Report report(options, {}, surroundings);
-        lu::block(options, report, 20, rungs);
+        block(options, report, 20, rungs);
         report.finish();
     });
     // The kernel, and one whole pass.
@@ -360,31 +341,31 @@ TEST_CASE("the study of panel widths runs each rung with the widths that it take
     for (const auto& run : json.json()) {
         const int width = run["problem"]["width"];
         CHECK(run["variants"].size() == (width <= 24 ? 2 : 1));
-        for (const auto& v : run["variants"]) CHECK(v["flops"] == lu::make_problem(20, 42).flops());
+        for (const auto& v : run["variants"]) CHECK(v["flops"] == make_problem(20, 42).flops());
     }
-    CHECK(lu::panel_rungs().size() == 3);
+    CHECK(panel_rungs().size() == 3);
 }
 
 TEST_CASE("what the program says of a system is what was found, each figure at its place", "[program]") {
-    lu::SolvedSystem s{.matrix = "a.mtx",
-                       .n = 7,
-                       .count = 1,
-                       .variant = "cpu_threads_pivot",
-                       .device = "Test CPU",
-                       .factorise_ms = 250.5,
-                       .solver = "cpu_solve_refined",
-                       .solve_ms = 3.25,
-                       .residual = 1.5e-15,
-                       .backward_error = 0.125,
-                       .condition = 4096,
-                       .digits = 12};
-    CHECK(lu::text_of(s) ==
+    SolvedSystem s{.matrix = "a.mtx",
+                   .n = 7,
+                   .count = 1,
+                   .variant = "cpu_threads_pivot",
+                   .device = "Test CPU",
+                   .factorise_ms = 250.5,
+                   .solver = "cpu_solve_refined",
+                   .solve_ms = 3.25,
+                   .residual = 1.5e-15,
+                   .backward_error = 0.125,
+                   .condition = 4096,
+                   .digits = 12};
+    CHECK(text_of(s) ==
           "a.mtx: 7 x 7, 1 right-hand side\n"
           "factorised by cpu_threads_pivot on Test CPU in 250.5 ms, solved by cpu_solve_refined in 3.25 ms\n"
           "residual: 1.5e-15, the largest element of B - A X; 0.125 times n eps (norm(A) norm(X) + norm(B))\n"
           "condition: 4.1e+03, estimated in the 1-norm\n"
           "About 12 digits of X are right.\n");
-    const auto json = nlohmann::json::parse(lu::json_of(s));
+    const auto json = nlohmann::json::parse(json_of(s));
     CHECK(json == nlohmann::json::parse(R"({"lab": "lu", "problem": {"op": "solve", "matrix": "a.mtx", "n": 7,
         "rhs_count": 1}, "factorised_by": "cpu_threads_pivot", "device": "Test CPU", "factorise_ms": 250.5,
         "solved_by": "cpu_solve_refined", "solve_ms": 3.25, "residual": 1.5e-15, "backward_error": 0.125,
@@ -392,48 +373,29 @@ TEST_CASE("what the program says of a system is what was found, each figure at i
     s.count = 2;
     s.digits = -1;
     s.condition = HUGE_VAL;
-    CHECK(lu::text_of(s).starts_with("a.mtx: 7 x 7, 2 right-hand sides\n"));
-    CHECK(lu::text_of(s).ends_with("\ncondition: inf, estimated in the 1-norm\n"
-                                   "The matrix is singular to working precision: X may have no right digit.\n"));
-    CHECK(nlohmann::json::parse(lu::json_of(s))["condition"].is_null());
-    CHECK(nlohmann::json::parse(lu::json_of(s))["digits"] == 0);
+    CHECK(text_of(s).starts_with("a.mtx: 7 x 7, 2 right-hand sides\n"));
+    CHECK(text_of(s).ends_with("\ncondition: inf, estimated in the 1-norm\n"
+                               "The matrix is singular to working precision: X may have no right digit.\n"));
+    CHECK(nlohmann::json::parse(json_of(s))["condition"].is_null());
+    CHECK(nlohmann::json::parse(json_of(s))["digits"] == 0);
 }
 
 TEST_CASE("the digits of a solution are those that the condition leaves and a double holds", "[program]") {
-    CHECK(lu::right_digits(1, 1) == 15);
-    CHECK(lu::right_digits(3.5e13, 1) == 2);
-    CHECK(lu::right_digits(4.4e15, 1) == 0);
-    CHECK(lu::right_digits(4.6e15, 1) == -1);
-    CHECK(lu::right_digits(HUGE_VAL, 1) == -1);
-    CHECK(lu::right_digits(1, 0) == 15);
-    CHECK(lu::right_digits(1, 1e-312) == 11);
+    CHECK(right_digits(1, 1) == 15);
+    CHECK(right_digits(3.5e13, 1) == 2);
+    CHECK(right_digits(4.4e15, 1) == 0);
+    CHECK(right_digits(4.6e15, 1) == -1);
+    CHECK(right_digits(HUGE_VAL, 1) == -1);
+    CHECK(right_digits(1, 0) == 15);
+    CHECK(right_digits(1, 1e-312) == 11);
 }
 
 TEST_CASE("without a GPU all cores of the CPU factorise a system, not OpenCL on it", "[program]") {
-    CHECK(std::vector<std::string_view>(std::begin(lu::preferred_variants), std::end(lu::preferred_variants)) ==
+    CHECK(std::vector<std::string_view>(std::begin(preferred_variants), std::end(preferred_variants)) ==
           std::vector<std::string_view>{"cuda_critical_path_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
                                         "opencl_blocked_pivot"});
     const System s(header + "1 1\n2\n", header + "1 1\n4\n");
-    CHECK(program(s.options() + " --backend cpu,opencl").out.find("factorised by cpu_threads_pivot") !=
-          std::string::npos);
-}
-
-TEST_CASE("JSON says how a system was solved, and JSON or the solution may go to stdout", "[program]") {
-    const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
-    const ScratchFile json, solution;
-    const auto run = program(s.options() + " --json " + json.path() + " --solution " + solution.path());
-    REQUIRE(run.exit_code == 0);
-    const auto printed = json.json();
-    CHECK((printed["lab"] == "lu" && printed["problem"]["n"] == 3 && printed["problem"]["rhs_count"] == 2));
-    CHECK(printed["factorise_ms"] > 0);
-    CHECK(printed["solve_ms"] > 0);
-    CHECK(printed["condition"] > 1);
-    CHECK(printed["digits"] == 14);
-    const auto to_stdout = program(s.options() + " --solution -");
-    CHECK(to_stdout.out == solution.text());
-    CHECK(to_stdout.err.find("About 14 digits of X are right.") != std::string::npos);
-    CHECK(nlohmann::json::parse(program(s.options() + " --json -").out)["digits"] == 14);
-    CHECK(program.refusal_fault(s.options() + " --json - --solution -") == "");
+    CHECK(s.solved("--backend cpu,opencl").out.find("factorised by cpu_threads_pivot") != std::string::npos);
 }
 
 TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary ones are", "[program][thorough]") {
@@ -441,29 +403,25 @@ TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary o
     for (const double of_a : {0x1p-1068, 0x1p-1030, 0x1p-660, 1.0, 0x1p660, 0x1p1020})
         for (const double of_b : {0x1p-1068, 1.0, 0x1p660}) {
             INFO("A times " << of_a << ", B times " << of_b);
-            std::vector<double> small_a = a, small_b = b;
-            for (double& v : small_a) v *= of_a;
-            for (double& v : small_b) v *= of_b;
+            std::vector<double> scaled_a = a, scaled_b = b;
+            for (double& v : scaled_a) v *= of_a;
+            for (double& v : scaled_b) v *= of_b;
             const double size = of_b / of_a;
-            const System s(lu::array_text({3, 3, small_a}), lu::array_text({3, 1, small_b}));
-            const auto run = program(s.options() + " --backend cpu --solution -");
+            const System s(array_text({3, 3, scaled_a}), array_text({3, 1, scaled_b}));
+            const Outcome run = s.solved("--backend cpu --solution X");
             if (!std::isfinite(3 * size)) {
                 CHECK(run.exit_code == 2);
                 continue;
             }
             REQUIRE(run.exit_code == 0);
-            CHECK(run.err.find("condition: inf") == std::string::npos);
-            const ScratchFile solution;
-            solution.write(run.out);
-            const lu::Dense x = lu::read_dense(solution.path());
+            CHECK(run.out.find("condition: inf") == std::string::npos);
             for (std::size_t i = 0; i < 3; ++i) {
                 const double expected = static_cast<double>(i + 1) * size;
-                CHECK(std::abs(x.values[i] - expected) <= 1e-13 * std::abs(expected) + 5e-324);
+                CHECK(std::abs(s.solution().at(i) - expected) <= 1e-13 * std::abs(expected) + 5e-324);
             }
         }
-    const ScratchFile tiny;
-    tiny.write(lu::array_text({2, 2, {0x1p-1073, 0x1p-1074, 0x1p-1072, 0x1p-1070}}));
-    CHECK(program("--repeat 1 --backend cpu --matrix " + tiny.path()).exit_code == 0);
+    const InFolder tiny(program, {{"A", array_text({2, 2, {0x1p-1073, 0x1p-1074, 0x1p-1072, 0x1p-1070}})}});
+    CHECK(tiny("--repeat 1 --backend cpu --matrix A").exit_code == 0);
 }
 
 TEST_CASE("the study of pivoting compares times and growth", "[program][thorough]") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
@@ -18,12 +19,17 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/verdict.hpp"
 #include "rungs.hpp"
 #include "scene/scene.hpp"
 
 namespace fdtd::testing {
 
 using gpulab::Backend;
+using gpulab::testing::fault_of;
+using gpulab::testing::in_turn;
+using gpulab::testing::sizes_next_to;
+using gpulab::testing::verdict;
 
 /// What a scene has beside its size.
 enum class Kind {
@@ -58,29 +64,33 @@ inline const std::set<std::string_view>& core_rungs() {
     return names;
 }
 
+/// A pulse that most of the tests' few steps see.
+inline Waveform bell(double amplitude) {
+    return {.kind = Waveform::Kind::gaussian, .amplitude = amplitude, .delay = 5e-11, .width = 1e-10};
+}
+
+/// A source in the cells [x0, x1) x [y0, y1).
+inline Source source_in(std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard = true) {
+    return {.x0 = x0, .y0 = y0, .x1 = x1, .y1 = y1, .hard = hard};
+}
+
+/// Fills a scene with three media at random.
+inline void fill_with_media(Scene& s) {
+    s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
+    s.map.resize(s.nx * s.ny);
+    for (std::size_t i = 0; i < s.map.size(); ++i) s.map[i] = static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3);
+}
+
 /// A scene for the tests, with dx != dy.
 inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std::size_t steps) {
-    Scene s;
-    s.mode = mode;
-    s.nx = nx;
-    s.ny = ny;
-    s.steps = steps;
-    s.dx = 0.01;
-    s.dy = 0.013;
-    s.courant = 0.9;
+    Scene s{.mode = mode, .nx = nx, .ny = ny, .dx = 0.01, .dy = 0.013, .courant = 0.9, .steps = steps};
     const auto source = [&](Component c, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard,
                             double size) {
-        Source one;
+        const std::size_t x = std::min(x0, nx - 1), y = std::min(y0, ny - 1);
+        Source one = source_in(x, y, std::clamp(x1, x + 1, nx), std::clamp(y1, y + 1, ny), hard);
         one.component = c;
-        one.hard = hard;
-        one.x0 = std::min(x0, nx - 1);
-        one.y0 = std::min(y0, ny - 1);
-        one.x1 = std::clamp(x1, one.x0 + 1, nx);
-        one.y1 = std::clamp(y1, one.y0 + 1, ny);
-        one.waveform.kind = hard ? Waveform::Kind::book : Waveform::Kind::gaussian;
-        one.waveform.width = 1e-10;
-        one.waveform.delay = 5e-11;
-        one.waveform.amplitude = size;
+        one.waveform = bell(size);
+        if (hard) one.waveform.kind = Waveform::Kind::book;
         s.sources.push_back(one);
     };
     const auto layer = [](Side& side, std::size_t cells, std::size_t n) {
@@ -88,12 +98,6 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
         side.kind = Side::Kind::pml;
         side.cells = cells;
         side.reflection = 1e-4;
-    };
-    const auto media = [&] {
-        s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
-        s.map.resize(nx * ny);
-        for (std::size_t i = 0; i < s.map.size(); ++i)
-            s.map[i] = static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3);
     };
     const auto several = [&] {
         source(Component::z, nx / 2, ny / 2, nx / 2 + 1, ny / 2 + 1, true, 1);
@@ -121,7 +125,7 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
         layer(s.top, 1, ny);
         source(Component::z, 1, 1, 2, 2, false, 1e4);
         break;
-    case Kind::media: media(); break;
+    case Kind::media: fill_with_media(s); break;
     case Kind::dirichlet:
         s.left.kind = s.top.kind = Side::Kind::dirichlet;
         s.left.value = 0.5;
@@ -144,7 +148,7 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
     }
     case Kind::driven:
         for (Side* side : {&s.left, &s.top}) side->kind = Side::Kind::driven;
-        s.left.waveform = {Waveform::Kind::gaussian, 200, 0, 0, 0, 5e-11, 1e-10};
+        s.left.waveform = bell(200);
         s.top.waveform = {Waveform::Kind::sine, 300, 2e9, 0.5};
         layer(s.right, 3, nx);
         source(Component::z, 0, 0, 3, 2, false, 2e4);
@@ -163,7 +167,7 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
             s.probes.push_back({"", gpulab::random_bits(24, k) % nx, gpulab::random_bits(25, k) % ny});
         break;
     case Kind::all:
-        media();
+        fill_with_media(s);
         several();
         layer(s.left, 3, nx);
         layer(s.right, 1, nx);
@@ -219,8 +223,7 @@ template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
 template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e, int* computed = nullptr) {
     Output<T> out = make_output(e.problem);
     try {
-        const std::string fault =
-            gpulab::testing::fault_of(rung.run, e.problem, out, [&] { return compare(e.problem, e.answer, out); });
+        const std::string fault = fault_of(rung.run, e.problem, out, [&] { return compare(e.problem, e.answer, out); });
         if (!fault.empty()) return e.name + ": " + fault;
         if (rung.core && !e.books) return e.name + ": computed by a rung for the book's problem only";
         if (computed) ++*computed;
@@ -233,28 +236,33 @@ template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e
 }
 
 /// What cpu_scene computes.
-inline Output<double> computed(const Problem<double>& p) {
-    Output<double> out = make_output(p);
+template <class T> Output<T> computed(const Problem<T>& p) {
+    Output<T> out = make_output(p);
     Stopwatch once;
-    cpu_scene<double>(p, out, once);
+    cpu_scene<T>(p, out, once);
     return out;
+}
+
+/// Calls body(i, j, at) for each cell; its element in the arrays of the field is `at`.
+template <class T, class Body> void each_cell(const Problem<T>& p, const Body& body) {
+    for (std::size_t j = 0; j < p.ny(); ++j)
+        for (std::size_t i = 0; i < p.nx(); ++i) body(i, j, j * p.pitch() + i);
 }
 
 /// One step on 3 x 3 cells, by hand: U is 1 in the middle, and nothing else. The four edges around it get plus or minus
 /// dt / (e dx), or dy.
 template <class T> std::string fault_by_hand(const Rung<T>& rung) {
-    Scene scene;
-    scene.nx = scene.ny = 3;
-    scene.steps = 1;
-    scene.dx = 1;
-    scene.dy = 2;
-    scene.materials = {{"unit", 1 / eps_0, 1 / mu_0, 0, 0}};
-    scene.dt = 0.25;
-    Problem<T> p = make_problem<T>(scene);
+    Problem<T> p = make_problem<T>({.nx = 3,
+                                    .ny = 3,
+                                    .dx = 1,
+                                    .dy = 2,
+                                    .dt = 0.25,
+                                    .steps = 1,
+                                    .materials = {{"unit", 1 / eps_0, 1 / mu_0, 0, 0}}});
     p.start.u[p.pitch() + 1] = 1;
     Output<T> out = make_output(p);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { rung.run(p, out, once); });
+    in_turn([&] { rung.run(p, out, once); });
     const auto near = [](T x, double expected) { return std::abs(static_cast<double>(x) - expected) < 1e-6; };
     for (std::size_t j = 0; j <= 3; ++j)
         for (std::size_t i = 0; i <= 3; ++i) {
@@ -307,21 +315,10 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
     std::vector<std::pair<std::string, Scene>> list;
     for (const auto& row : gpulab::testing::all_pairs({grids.size(), steps.size(), of(2, 1), of(4, 2), of(4, 1),
                                                        of(4, 1), of(4, 1), of(2, 1), places.size(), of(3, 1)})) {
-        Scene s;
-        s.nx = grids[row[0]].first;
-        s.ny = grids[row[0]].second;
-        s.steps = steps[row[1]];
-        s.mode = row[2] == 0 ? Mode::te : Mode::tm;
-        s.dx = 0.01;
-        s.dy = 0.013;
-        s.courant = 0.9;
-        const std::size_t nx = s.nx, ny = s.ny;
-        if (row[3] == 1) s.materials = {{"lossy", 3, 2, 0.05, 900}};
-        if (row[3] == 2) {
-            s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
-            for (std::size_t i = 0; i < nx * ny; ++i)
-                s.map.push_back(static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3));
-        }
+        const auto [nx, ny] = grids[row[0]];
+        Scene s =
+            scene_of(row[3] == 1 ? Kind::lossy : Kind::plain, row[2] == 0 ? Mode::te : Mode::tm, nx, ny, steps[row[1]]);
+        if (row[3] == 2) fill_with_media(s);
         for (std::size_t i = 0; i < nx * ny && row[3] == 3; ++i) {
             s.media.eps_r.push_back(1 + 3 * gpulab::random_unit(11, i));
             s.media.sigma_m.push_back(900 * gpulab::random_unit(12, i));
@@ -338,23 +335,12 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
         set(s.right, at_sides[row[5]], 4);
         set(s.top, at_sides[row[5]], 2);
         const bool hard = row[7] == 0;
-        Source source;
-        if (row[8] == 0) {
-            source.x0 = nx / 2;
-            source.y0 = ny / 2;
-        }
-        if (row[8] == 2) {
-            source.x0 = nx - 3;
-            source.y0 = ny - 2;
-        }
-        source.x1 = source.x0 + of(3, 1);
-        source.y1 = source.y0 + of(2, 1);
+        const std::array<std::size_t, 3> left = {nx / 2, 0, nx - 3}, lower = {ny / 2, 0, ny - 2};
+        const std::size_t x0 = left[row[8]], y0 = lower[row[8]];
+        Source source = source_in(x0, y0, x0 + of(3, 1), y0 + of(2, 1), hard);
         source.component = static_cast<Component>(row[6] % 3);
-        source.hard = hard;
-        source.waveform.kind = hard ? Waveform::Kind::book : Waveform::Kind::gaussian;
-        source.waveform.amplitude = hard ? 2 : row[6] == 0 ? 2e4 : 40;
-        source.waveform.delay = 5e-11;
-        source.waveform.width = 1e-10;
+        source.waveform = bell(hard ? 2 : row[6] == 0 ? 2e4 : 40);
+        if (hard) source.waveform.kind = Waveform::Kind::book;
         if (row[6] != 3) s.sources.push_back(source);
         if (row[9] == 1) s.probes = {{"", source.x0, source.y0}, {"", source.x1 - 1, source.y0}};
         if (row[9] == 2)
@@ -372,19 +358,9 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
              s});
     }
     if (!core) { // probes in a group of items that has neither a border nor the source
-        Scene s;
-        s.nx = 140;
-        s.ny = 35;
-        s.steps = 4;
-        Source source;
-        source.x0 = 70;
-        source.y0 = 17;
-        source.x1 = 73;
-        source.y1 = 19;
-        source.waveform = {Waveform::Kind::gaussian, 2e4, 2e9, 0};
-        source.waveform.delay = 5e-11;
-        source.waveform.width = 1e-10;
-        s.sources.push_back(source);
+        Scene s = scene_of(Kind::plain, Mode::te, 140, 35, 4);
+        s.sources = {source_in(70, 17, 73, 19)};
+        s.sources[0].waveform = bell(2e4);
         s.probes = {{"", 90, 6}, {"", 90, 10}, {"", 72, 14}};
         list.push_back({"140 x 35 cells, a source, and probes in another group", s});
     }
@@ -403,7 +379,7 @@ template <class T> std::string contract_violation(Rung<T>& rung) {
     const Example<T> e = example<T>(Kind::plain, Mode::te, 50, 40, 5);
     Output<T> out = make_output(e.problem);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
+    in_turn([&] { rung.run(e.problem, out, once); });
     rung.tiles = once.tiles();
     return gpulab::testing::contract_violation(rung.backend, false, once, {"nx", "ny", "steps"});
 }
@@ -411,12 +387,10 @@ template <class T> std::string contract_violation(Rung<T>& rung) {
 /// Sizes next to every tile, thin in the other direction, and numbers of steps next to those of a pass.
 template <class T> std::string tiles_fault(const Rung<T>& rung) {
     const auto sizes = [&](std::string_view of) {
-        std::vector<std::size_t> all = gpulab::testing::sizes_next_to(rung.tiles, 600, of);
-        for (std::size_t& n : all) ++n; // a tile of nx + 1 columns, too
-        for (const std::size_t n : gpulab::testing::sizes_next_to(rung.tiles, 600, of)) all.push_back(n);
-        std::erase_if(all, [](std::size_t n) { return n < 3 || n > 600; });
-        std::ranges::sort(all);
-        all.erase(std::ranges::unique(all).begin(), all.end());
+        std::set<std::size_t> all;
+        for (const std::size_t size : sizes_next_to(rung.tiles, 600, of))
+            for (const std::size_t n : {size, size + 1}) // a tile of nx + 1 columns, too
+                if (n >= 3 && n <= 600) all.insert(n);
         return all;
     };
     std::vector<std::pair<std::size_t, std::size_t>> grids;
@@ -428,7 +402,7 @@ template <class T> std::string tiles_fault(const Rung<T>& rung) {
             if (!fault.empty()) return fault;
         }
     std::set<std::size_t> numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    for (const std::size_t steps : gpulab::testing::sizes_next_to(rung.tiles, 40, "steps")) numbers.insert(steps);
+    for (const std::size_t steps : sizes_next_to(rung.tiles, 40, "steps")) numbers.insert(steps);
     const std::vector<Kind> book = {Kind::plain, Kind::book, Kind::edge};
     const std::vector<Kind> any = {Kind::plain, Kind::layers, Kind::media, Kind::sources, Kind::graded, Kind::driven};
     for (const std::size_t steps : numbers)
@@ -441,17 +415,17 @@ template <class T> std::string tiles_fault(const Rung<T>& rung) {
 
 /// Whole numbers and coefficients of 1 and 1/2, which need no rounding: tolerance 0. For a few steps in one medium.
 template <class T> std::string whole_fault(const Rung<T>& rung) {
-    for (const auto& [nx, ny, steps] : std::vector<std::tuple<int, int, int>>{{130, 90, 5}, {31, 64, 4}, {75, 33, 3}}) {
-        Scene scene = scene_of(Kind::plain, Mode::te, static_cast<std::size_t>(nx), static_cast<std::size_t>(ny),
-                               static_cast<std::size_t>(steps));
+    using Size = std::array<std::size_t, 3>;
+    for (const auto& [nx, ny, steps] : {Size{130, 90, 5}, Size{31, 64, 4}, Size{75, 33, 3}}) {
+        Scene scene = scene_of(Kind::plain, Mode::te, nx, ny, steps);
         scene.dx = scene.dy = 1;
         Problem<T> p = make_problem<T>(scene);
         p.dx = p.dy = 1;
         p.rules.u = p.rules.e = {1, T(0.5), T(0.5), T(0.5)};
-        const std::size_t pitch = p.pitch();
-        for (int j = 0; j <= ny; ++j)
-            for (int i = 0; i <= nx; ++i) {
-                const std::size_t at = static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
+        const auto cell = [pitch = p.pitch()](std::size_t i, std::size_t j) { return j * pitch + i; };
+        for (std::size_t j = 0; j <= ny; ++j)
+            for (std::size_t i = 0; i <= nx; ++i) {
+                const std::size_t at = cell(i, j);
                 const auto number = [&](std::uint64_t more) {
                     return static_cast<T>(static_cast<int>(gpulab::random_bits(more, at) % 9) - 4);
                 };
@@ -459,25 +433,22 @@ template <class T> std::string whole_fault(const Rung<T>& rung) {
                 if (i < nx && j > 0 && j < ny) p.start.p[at] = number(2);
                 if (j < ny && i > 0 && i < nx) p.start.q[at] = number(3);
             }
-        Fields<T> f = p.start;
-        const auto cell = [&](int i, int j) {
-            return static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
-        };
-        for (int k = 0; k < steps; ++k) {
-            for (int j = 0; j < ny; ++j)
-                for (int i = 0; i < nx; ++i)
+        Output<T> expected{p.start, {}};
+        Fields<T>& f = expected.field;
+        for (std::size_t k = 0; k < steps; ++k) {
+            for (std::size_t j = 0; j < ny; ++j)
+                for (std::size_t i = 0; i < nx; ++i)
                     f.u[cell(i, j)] +=
                         (f.p[cell(i, j + 1)] - f.p[cell(i, j)] - f.q[cell(i + 1, j)] + f.q[cell(i, j)]) / 2;
-            for (int j = 0; j < ny; ++j)
-                for (int i = 0; i < nx; ++i) {
+            for (std::size_t j = 0; j < ny; ++j)
+                for (std::size_t i = 0; i < nx; ++i) {
                     if (j > 0) f.p[cell(i, j)] += (f.u[cell(i, j)] - f.u[cell(i, j - 1)]) / 2;
                     if (i > 0) f.q[cell(i, j)] -= (f.u[cell(i, j)] - f.u[cell(i - 1, j)]) / 2;
                 }
         }
-        const Output<T> expected{f, {}};
         Output<T> out = make_output(p);
-        const std::string fault = gpulab::testing::fault_of(
-            rung.run, p, out, [&] { return gpulab::compare(flat(p, expected), flat(p, out), 0); });
+        const std::string fault =
+            fault_of(rung.run, p, out, [&] { return gpulab::compare(flat(p, expected), flat(p, out), 0); });
         if (!fault.empty()) return fmt::format("{} x {} cells, {} steps: {}", nx, ny, steps, fault);
     }
     return "";
@@ -495,41 +466,29 @@ template <class T> std::string nan_fault(const Rung<T>& rung) {
             Output<T> out = make_output(p);
             const std::vector<T> expected = flat(p, reference(scene, p).out);
             const auto judge = [&] {
-                gpulab::Comparison c;
                 const std::vector<T> got = flat(p, out);
                 for (std::size_t i = 0; i < got.size(); ++i)
-                    if (std::isnan(expected[i]) != std::isnan(got[i]) || gpulab::is_poison(got[i])) {
-                        c.message =
-                            fmt::format("element {} of {} is {}, should be {}", i, got.size(), got[i], expected[i]);
-                        return c;
-                    }
-                c.passed = true;
-                return c;
+                    if (std::isnan(expected[i]) != std::isnan(got[i]) || gpulab::is_poison(got[i]))
+                        return verdict(
+                            fmt::format("element {} of {} is {}, should be {}", i, got.size(), got[i], expected[i]));
+                return verdict("");
             };
-            const std::string fault = gpulab::testing::fault_of(rung.run, p, out, judge);
+            const std::string fault = fault_of(rung.run, p, out, judge);
             if (!fault.empty()) return fmt::format("NaN in cell ({}, {}): {}", x, y, fault);
         }
     return "";
 }
 
-/// A check and its name.
-template <class T> struct Check {
-    std::string_view name;
-    std::string (*fault)(Rung<T>& rung);
-};
-
 /// All that a variant must do, in the order in which it is tried.
-template <class T> const std::vector<Check<T>>& checks() {
-    static const std::vector<Check<T>> all = {
-        {"one step by hand", [](Rung<T>& rung) { return fault_by_hand<T>(rung); }},
-        {"every kind", [](Rung<T>& rung) { return every_kind_fault<T>(rung); }},
-        {"contract", [](Rung<T>& rung) { return contract_violation<T>(rung); }},
-        {"sizes next to its tiles", [](Rung<T>& rung) { return tiles_fault<T>(rung); }},
-        {"options in pairs", [](Rung<T>& rung) { return pairs_fault<T>(rung); }},
-        {"whole numbers", [](Rung<T>& rung) { return whole_fault<T>(rung); }},
-        {"NaN", [](Rung<T>& rung) { return nan_fault<T>(rung); }},
-    };
-    return all;
+template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::testing::Faults& faults) {
+    Rung<T> rung = rung_of<T>(v);
+    faults.check("one step by hand", [&] { return fault_by_hand<T>(rung); });
+    faults.check("every kind", [&] { return every_kind_fault<T>(rung); });
+    faults.check("contract", [&] { return contract_violation<T>(rung); });
+    faults.check("sizes next to its tiles", [&] { return tiles_fault<T>(rung); });
+    faults.check("options in pairs", [&] { return pairs_fault<T>(rung); });
+    faults.check("whole numbers", [&] { return whole_fault<T>(rung); });
+    faults.check("NaN", [&] { return nan_fault<T>(rung); });
 }
 
 /// Small problems for tools that are a thousand times slower than the device: two tiles and a partial one.
@@ -540,7 +499,7 @@ template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_
             const Example<T> e = example<T>(kind, Mode::te, nx, ny, steps);
             Output<T> out = make_output(e.problem);
             Stopwatch once;
-            gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
+            in_turn([&] { rung.run(e.problem, out, once); });
             if (const gpulab::Comparison c = compare(e.problem, e.answer, out); !c.passed)
                 return e.name + ": " + c.message;
         }

@@ -23,20 +23,8 @@ using namespace fdtd;
 
 namespace perturbed {
 
-template <unsigned period, unsigned remainder>
-void steps(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch) {
+void set_late_blocks(unsigned period, unsigned remainder) {
     gpulab::testing::set_perturbed({gpulab::testing::LateThreads::all, period, remainder, false});
-    cuda_steps(p, out, watch);
 }
-template <unsigned period, unsigned remainder>
-void persistent(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch) {
-    gpulab::testing::set_perturbed({gpulab::testing::LateThreads::all, period, remainder, false});
-    cuda_persistent(p, out, watch);
-}
-
-template fdtd::Run<float> steps<2, 0>;
-template fdtd::Run<float> steps<2, 1>;
-template fdtd::Run<float> persistent<2, 0>;
-template fdtd::Run<float> persistent<17, 3>;
 
 } // namespace perturbed

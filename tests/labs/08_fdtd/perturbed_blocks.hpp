@@ -6,10 +6,11 @@
 
 namespace perturbed {
 
-/// The lab's own kernels. Late are the blocks whose number leaves this remainder when it is divided by the period.
-template <unsigned period, unsigned remainder>
-void steps(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch);
-template <unsigned period, unsigned remainder>
-void persistent(const fdtd::Problem<float>& p, fdtd::Output<float>& out, gpulab::Stopwatch& watch);
+/// The lab's own kernels, in which blocks may be late.
+template <class T> fdtd::Run<T> cuda_steps;
+template <class T> fdtd::Run<T> cuda_persistent; ///< see cuda_steps
+
+/// From now on those blocks are late whose number leaves this remainder when it is divided by the period.
+void set_late_blocks(unsigned period, unsigned remainder);
 
 } // namespace perturbed

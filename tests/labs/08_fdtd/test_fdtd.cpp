@@ -18,79 +18,68 @@ using gpulab::Backend;
 using gpulab::testing::Faults;
 using gpulab::testing::VariantCases;
 using namespace fdtd;
-using fdtd::testing::computed;
-using fdtd::testing::Kind;
+using namespace fdtd::testing;
 
 namespace {
-
-template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, Faults& faults) {
-    fdtd::testing::Rung<T> rung = fdtd::testing::rung_of<T>(v);
-    for (const auto& check : fdtd::testing::checks<T>()) faults.check(check.name, [&] { return check.fault(rung); });
-}
 
 const VariantCases doubles(variants<double>(), "computes the field in double", "", check_variant<double>);
 const VariantCases floats(variants<float>(), "computes the field in float", "", check_variant<float>);
 
-#if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind(
     variants<double>(), "under oclgrind", "[.oclgrind]",
     [](const auto& v, Faults& faults) {
-        faults.check("small grids", [&] {
-            return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 19, 7);
-        });
+        faults.check("small grids", [&] { return fault_under_tools<double>(rung_of<double>(v), 19, 7); });
     },
     gpulab::testing::only_on<Backend::opencl>);
-#endif
 #if defined(GPULAB_WITH_CUDA)
 const VariantCases sanitizer(
     variants<double>(), "under compute-sanitizer", "[.sanitizer]",
     [](const auto& v, Faults& faults) {
-        faults.check("small grids", [&] {
-            return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 101, 37);
-        });
+        faults.check("small grids", [&] { return fault_under_tools<double>(rung_of<double>(v), 101, 37); });
     },
     gpulab::testing::only_on<Backend::cuda>);
 
 // Late blocks: a band of cuda_steps runs after another that it overlaps, and a tile of cuda_persistent long after those
 // whose rings hold its cells. On 33 x 31 cells its tiles are as small as they may be.
-const gpulab::Variant<Run<float>> even_perturbed[] =
-    {{"cuda_steps", "", Backend::cuda, perturbed::steps<2, 0>},
-     {"cuda_persistent", "", Backend::cuda, perturbed::persistent<2, 0>, {.cooperative_launch = true}}},
-                                  some_perturbed[] = {{"cuda_steps", "", Backend::cuda, perturbed::steps<2, 1>},
-                                                      {"cuda_persistent",
-                                                       "",
-                                                       Backend::cuda,
-                                                       perturbed::persistent<17, 3>,
-                                                       {.cooperative_launch = true}}};
-void check_perturbed(const gpulab::Variant<Run<float>>& v, Faults& faults) {
+const gpulab::Variant<Run<float>> perturbed_rungs[] = {
+    {"cuda_steps", "", Backend::cuda, perturbed::cuda_steps<float>},
+    {"cuda_persistent", "", Backend::cuda, perturbed::cuda_persistent<float>, {.cooperative_launch = true}}};
+
+/// @param even whether every other block is late, from the first one on
+template <bool even> void check_perturbed(const gpulab::Variant<Run<float>>& v, Faults& faults) {
+    if (even) perturbed::set_late_blocks(2, 0);
+    else if (v.name == "cuda_steps") perturbed::set_late_blocks(2, 1);
+    else perturbed::set_late_blocks(17, 3);
     faults.check("late blocks", [&]() -> std::string {
         for (const Kind kind : {Kind::sources, Kind::many, Kind::all, Kind::graded})
             for (const auto& [nx, ny] :
                  std::vector<std::pair<std::size_t, std::size_t>>{{33, 31}, {61, 45}, {130, 70}}) {
-                const std::string fault = fdtd::testing::fault_in<float>(
-                    {v.run, v.backend}, fdtd::testing::example<float>(kind, Mode::te, nx, ny, 13));
+                const std::string fault =
+                    fault_in<float>({v.run, v.backend}, example<float>(kind, Mode::te, nx, ny, 13));
                 if (!fault.empty()) return fault;
             }
         return "";
     });
 }
-const VariantCases with_even_perturbed(even_perturbed, "computes the field with perturbed blocks", "", check_perturbed);
-const VariantCases with_some_perturbed(some_perturbed, "computes the field with other late blocks", "",
-                                       check_perturbed);
+const VariantCases with_even_perturbed(perturbed_rungs, "computes the field with perturbed blocks", "",
+                                       check_perturbed<true>);
+const VariantCases with_some_perturbed(perturbed_rungs, "computes the field with other late blocks", "",
+                                       check_perturbed<false>);
 #endif
 
 /// Numbers just within 4 N epsilon of the right ones are accepted, and those just beyond are not.
 template <class T> void check_tolerance() {
     constexpr std::size_t steps = 12;
-    const auto e = fdtd::testing::example<T>(Kind::all, Mode::te, 30, 26, steps);
+    const auto e = example<T>(Kind::all, Mode::te, 30, 26, steps);
     const double allowed = 4.0 * steps * std::numeric_limits<T>::epsilon();
     const std::size_t at = e.problem.pitch() + 1; // of the cell (1, 1), which is in the layers, too
     Output<T> out = e.answer.out;
     REQUIRE(compare(e.problem, e.answer, out).error == 0);
-    for (const auto& [numbers, scale] :
-         {std::pair{&out.field.u, e.answer.u_scale}, std::pair{&out.field.p, e.answer.edge_scale},
-          std::pair{&out.field.q, e.answer.edge_scale}, std::pair{&out.field.v, e.answer.u_scale},
-          std::pair{&out.recorded, e.answer.u_scale}}) {
+    for (const auto& [numbers, scale] : {std::pair{&out.field.u, e.answer.u_scale},
+                                         {&out.field.p, e.answer.edge_scale},
+                                         {&out.field.q, e.answer.edge_scale},
+                                         {&out.field.v, e.answer.u_scale},
+                                         {&out.recorded, e.answer.u_scale}}) {
         T& number = (*numbers)[at];
         const T right = number;
         number = static_cast<T>(right + 0.9 * allowed * scale);
@@ -109,9 +98,6 @@ void quarter_per_step(const Problem<double>& p, Output<double>&, Stopwatch& watc
     while (watch.wants_more()) watch.record(0.25 * static_cast<double>(p.steps()));
 }
 
-} // namespace
-
-namespace {
 /// What a scene looks like over time.
 struct Recording {
     std::vector<Snapshot> snapshots;
@@ -133,21 +119,11 @@ Recording recording_of(const Scene& scene, Keep keep) {
     CHECK(all.snapshots.size() == snapshots_of(scene, keep));
     return all;
 }
-} // namespace
 
-TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
-    check_tolerance<float>();
-    check_tolerance<double>();
-}
-
-namespace {
 /// A scene of sources in one cell, with the times and amplitudes of the given ones.
 Scene in_one_cell(const std::vector<double>& amplitudes, std::size_t steps) {
-    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 20, 12, steps);
-    Source source;
-    source.x0 = source.y0 = 9;
-    source.x1 = source.y1 = 10;
-    source.hard = false;
+    Scene scene = scene_of(Kind::plain, Mode::te, 20, 12, steps);
+    Source source = source_in(9, 9, 10, 10, false);
     source.waveform.kind = Waveform::Kind::sine;
     source.waveform.frequency = 1e9;
     source.waveform.phase = 1.5;
@@ -158,25 +134,24 @@ Scene in_one_cell(const std::vector<double>& amplitudes, std::size_t steps) {
     return scene;
 }
 template <class T> void check_sources_in_one_cell(const std::vector<double>& amplitudes, std::size_t steps) {
-    const auto result = [](const Problem<T>& p) {
-        Output<T> out = make_output(p);
-        Stopwatch once;
-        cpu_scene<T>(p, out, once);
-        return out;
-    };
     for (const Component component : {Component::z, Component::x}) {
         Scene scene = in_one_cell(amplitudes, steps);
         for (Source& source : scene.sources) source.component = component;
         const auto p = make_problem<T>(scene);
         const Reference<T> right = reference(scene, p);
-        CHECK(compare(p, right, result(p)).message == "");
-        const Reference<T> others = as_reference(p, result(p)); // where another variant gives the right answer
+        CHECK(compare(p, right, computed(p)).message == "");
+        const Reference<T> others = as_reference(p, computed(p)); // where another variant gives the right answer
         CHECK((others.u_scale >= right.u_scale && others.edge_scale >= right.edge_scale));
         scene.sources[1].waveform.amplitude *= 2;
-        CHECK(!compare(p, right, result(make_problem<T>(scene))).passed);
+        CHECK(!compare(p, right, computed(make_problem<T>(scene))).passed);
     }
 }
 } // namespace
+
+TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
+    check_tolerance<float>();
+    check_tolerance<double>();
+}
 
 TEST_CASE("sources that cancel each other, or are many, are judged by what they add, not by what is left", "[cpu]") {
     check_sources_in_one_cell<double>({1, -1}, 10);
@@ -192,12 +167,9 @@ TEST_CASE("a column drives with its number k in step k, whatever it drives", "[c
     for (const Mode mode : {Mode::te, Mode::tm})
         for (const Component component : {Component::z, Component::x, Component::y})
             for (const bool hard : {false, true}) {
-                Scene scene = fdtd::testing::scene_of(Kind::plain, mode, 9, 8, 4);
-                Source source;
+                Scene scene = scene_of(Kind::plain, mode, 9, 8, 4);
+                Source source = source_in(4, 4, 5, 5, hard);
                 source.component = component;
-                source.hard = hard;
-                source.x0 = source.y0 = 4;
-                source.x1 = source.y1 = 5;
                 source.waveform.kind = Waveform::Kind::column;
                 source.waveform.numbers = {10, 20, 30};
                 scene.sources = {source};
@@ -225,7 +197,7 @@ TEST_CASE("what a scene makes of its numbers is refused where the type cannot ho
 }
 
 TEST_CASE("the time of all steps follows from that of the steps that were timed") {
-    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 100, 100, 10);
+    Scene scene = scene_of(Kind::plain, Mode::te, 100, 100, 10);
     CHECK(sequential_ms<double>(scene, quarter_per_step) == 2.5);
     CHECK(steps_timed == 10);
     scene.steps = 1'000'000; // 10^10 cell updates, of which it times 2 * 10^8
@@ -235,7 +207,7 @@ TEST_CASE("the time of all steps follows from that of the steps that were timed"
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("OpenCL rungs that change fields in turn time from the first pass to the last", "[opencl]") {
-    const auto p = make_problem<float>(fdtd::testing::scene_of(Kind::plain, Mode::te, 8, 8, 5));
+    const auto p = make_problem<float>(scene_of(Kind::plain, Mode::te, 8, 8, 5));
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
         for (const auto& timed : {std::vector<bool>{true}, {true, true}, {true, false, false, false, true}}) {
@@ -274,12 +246,10 @@ TEST_CASE("the coefficients are those of equation 4.2.10") {
 }
 
 TEST_CASE("an edge between two media has the mean of their constants") {
-    Scene scene;
-    scene.nx = 4;
-    scene.ny = 3;
-    scene.materials = {Material{}, {"glass", 5, 1, 0, 0}};
-    scene.map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
-    const auto p = make_problem<double>(scene);
+    const auto p = make_problem<double>({.nx = 4,
+                                         .ny = 3,
+                                         .materials = {Material{}, {"glass", 5, 1, 0, 0}},
+                                         .map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}});
     const auto q_of = [&](std::size_t i) { return p.table[2 + p.map[2 * p.array_size() + i]].add; };
     CHECK(std::abs(q_of(1) / q_of(2) - 3) < 1e-12); // (1 + 5) / 2
     CHECK(std::abs(q_of(1) / q_of(3) - 5) < 1e-12);
@@ -287,48 +257,46 @@ TEST_CASE("an edge between two media has the mean of their constants") {
 }
 
 TEST_CASE("a scene computed in parts gives the same field and the same record", "[cpu]") {
-    for (const Mode mode : {Mode::te, Mode::tm}) {
-        Scene scene = fdtd::testing::scene_of(Kind::all, mode, 60, 50, 20);
-        const auto whole = make_problem<double>(scene);
-        const Output<double> out = computed(whole);
-        scene.frame_every = 7;
-        const Recording recording = recording_of(scene, Keep::fields);
-        REQUIRE(recording.snapshots.size() == 3);
-        CHECK(recording.recorded == out.recorded);
-        const Snapshot& last = recording.snapshots.back();
-        const double sign = mode == Mode::te ? 1 : -1; // P and Q are Ex and Ey, or -Hx and -Hy
-        for (std::size_t j = 0; j < scene.ny; ++j)
-            for (std::size_t i = 0; i < scene.nx; ++i) {
-                const std::size_t at = j * whole.pitch() + i, cell = j * scene.nx + i;
+    for (const Kind kind : {Kind::all, Kind::driven})
+        for (const Mode mode : {Mode::te, Mode::tm}) {
+            Scene scene = scene_of(kind, mode, 60, 50, 20);
+            if (kind == Kind::driven) scene.initial = {{.x = 12, .y = 12, .width_x = 3, .width_y = 3}};
+            const auto whole = make_problem<double>(scene);
+            const Output<double> out = computed(whole);
+            CHECK(compare(whole, reference(scene, whole), out).message == "");
+            scene.frame_every = 7;
+            const Recording recording = recording_of(scene, Keep::fields);
+            REQUIRE(recording.snapshots.size() == 3);
+            CHECK(recording.recorded == out.recorded);
+            const Snapshot& last = recording.snapshots.back();
+            const double sign = mode == Mode::te ? 1 : -1; // P and Q are Ex and Ey, or -Hx and -Hy
+            each_cell(whole, [&](std::size_t i, std::size_t j, std::size_t at) {
+                const std::size_t cell = j * scene.nx + i;
                 REQUIRE(last.values[cell] == static_cast<float>(out.field.u[at]));
                 REQUIRE(last.x[cell] == static_cast<float>(sign * out.field.p[at]));
                 REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
                 REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
-            }
-        const Recording pictures = recording_of(scene, Keep::pictures);
-        CHECK(pictures.snapshots.back().values == last.values);
-        CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
-        const Recording end = recording_of(scene, Keep::last_field);
-        REQUIRE(end.snapshots.size() == 1);
-        CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x && end.snapshots[0].values == last.values));
-        CHECK(end.recorded == out.recorded);
-        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field})
-            for (const Snapshot& s : recording_of(scene, keep).snapshots)
-                CHECK(bytes_of_snapshot(scene, keep) ==
-                      4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size()));
-    }
+            });
+            const Recording pictures = recording_of(scene, Keep::pictures);
+            CHECK(pictures.snapshots.back().values == last.values);
+            CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
+            const Recording end = recording_of(scene, Keep::last_field);
+            REQUIRE(end.snapshots.size() == 1);
+            CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x &&
+                   end.snapshots[0].values == last.values));
+            CHECK(end.recorded == out.recorded);
+            for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field})
+                for (const Snapshot& s : recording_of(scene, keep).snapshots)
+                    CHECK(bytes_of_snapshot(scene, keep) ==
+                          4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size()));
+        }
 }
 
 TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell's equations give", "[cpu]") {
     // A positive current along z: Hx and Hy go around it; -Mz, the current of TE, makes Ex and Ey.
     for (const Mode mode : {Mode::te, Mode::tm}) {
-        Scene scene;
-        scene.mode = mode;
-        scene.nx = scene.ny = 9;
-        scene.steps = 1;
-        Source source;
-        source.x0 = source.y0 = 4;
-        source.x1 = source.y1 = 5;
+        Scene scene{.mode = mode, .nx = 9, .ny = 9, .steps = 1};
+        Source source = source_in(4, 4, 5, 5);
         source.waveform.kind = Waveform::Kind::sine; // U = sin(1.5) in the cell (4, 4)
         source.waveform.phase = 1.5;
         scene.sources = {source};
@@ -366,7 +334,7 @@ TEST_CASE("no variant is compared with itself") {
 }
 
 TEST_CASE("above every limit the judge of the program accepts right answers and rejects a wrong one", "[cpu]") {
-    const Scene scene = fdtd::testing::scene_of(Kind::all, Mode::te, 60, 50, 20);
+    const Scene scene = scene_of(Kind::all, Mode::te, 60, 50, 20);
     const auto p = make_problem<double>(scene);
     gpulab::Options options("fdtd", "");
     options.variants(variants<double>());
@@ -374,11 +342,11 @@ TEST_CASE("above every limit the judge of the program accepts right answers and 
     for (const JudgesLimits& limits : {JudgesLimits{}, JudgesLimits{0, 1e9}, JudgesLimits{0, 0}}) {
         Judge<double> judge(scene, p, limits);
         for (auto job : gpulab::jobs(variants<double>(), options)) {
-            if (!job.skip.empty() || fdtd::testing::core_rungs().contains(job.variant.name)) continue;
+            if (!job.skip.empty() || core_rungs().contains(job.variant.name)) continue;
             INFO(job.variant.name << ", limits " << limits.reference << " and " << limits.cpu);
             Output<double> out = make_output(p);
             gpulab::use(job.devices);
-            gpulab::testing::in_turn([&] {
+            in_turn([&] {
                 Stopwatch once;
                 job.variant.run(p, out, once);
                 CHECK(judge(job, out).message == "");
@@ -388,9 +356,9 @@ TEST_CASE("above every limit the judge of the program accepts right answers and 
             // On a GPU its own back end's rungs are the judges. Here OpenCL's are, whatever the device is.
             if (job.variant.backend != Backend::opencl) continue;
             job.devices.front().is_cpu = false;
-            gpulab::testing::in_turn([&] { CHECK(!judge(job, out).passed); });
+            in_turn([&] { CHECK(!judge(job, out).passed); });
             out.field.u[20 * p.pitch() + 20] -= 1e-9;
-            gpulab::testing::in_turn([&] { CHECK(judge(job, out).message == ""); });
+            in_turn([&] { CHECK(judge(job, out).message == ""); });
         }
     }
 }
@@ -413,7 +381,7 @@ TEST_CASE("a CPU is not asked for steps that take minutes") {
 TEST_CASE("a side with given values keeps them, and no other side has them", "[cpu]") {
     // Four sides, one value each; bottom and top have the corners.
     for (const Mode mode : {Mode::te, Mode::tm}) {
-        Scene scene = fdtd::testing::scene_of(Kind::plain, mode, 11, 8, 25);
+        Scene scene = scene_of(Kind::plain, mode, 11, 8, 25);
         const auto field = [&] {
             const auto p = make_problem<double>(scene);
             const Output<double> out = computed(p);
@@ -438,7 +406,7 @@ TEST_CASE("a side with given values keeps them, and no other side has them", "[c
 }
 
 TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
-    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 11, 8, 3);
+    Scene scene = scene_of(Kind::plain, Mode::te, 11, 8, 3);
     scene.left.kind = scene.top.kind = Side::Kind::dirichlet;
     scene.left.value = 0.5;
     scene.top.value = -0.25;
@@ -452,24 +420,15 @@ TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
 TEST_CASE("the field at the start is what the scene says, where the boundary does not decide", "[cpu]") {
     for (const Mode mode : {Mode::te, Mode::tm}) {
         const bool te = mode == Mode::te;
-        Scene scene;
-        scene.mode = mode;
-        scene.nx = 9;
-        scene.ny = 7;
-        scene.steps = 1;
+        Scene scene{.mode = mode, .nx = 9, .ny = 7, .steps = 1};
         scene.right.kind = Side::Kind::dirichlet;
         scene.right.value = -3;
-        Initial bell;
-        bell.amplitude = 2;
-        bell.x = 4.5;
-        bell.y = 3.5;
-        bell.width_x = 2;
-        bell.width_y = 4;
-        Initial other = bell;
-        other.component = Component::x;
-        other.kind = Initial::Kind::numbers;
-        other.numbers.assign(63, 0.5);
-        scene.initial = {bell, bell, other};
+        const Initial part{.amplitude = 2, .x = 4.5, .y = 3.5, .width_x = 2, .width_y = 4},
+            other{.component = Component::x,
+                  .kind = Initial::Kind::numbers,
+                  .amplitude = 2,
+                  .numbers = std::vector(63, 0.5)};
+        scene.initial = {part, part, other};
         check_scene(scene);
         const auto p = make_problem<double>(scene);
         const auto u = [&](std::size_t i, std::size_t j) { return p.start.u[j * p.pitch() + i]; };
@@ -483,11 +442,7 @@ TEST_CASE("the field at the start is what the scene says, where the boundary doe
         CHECK(std::ranges::count(p.start.q, 0.0) == static_cast<std::ptrdiff_t>(p.array_size()));
 
         scene.right = Side{};
-        Initial mode_of_box;
-        mode_of_box.kind = Initial::Kind::mode;
-        mode_of_box.m = 2;
-        mode_of_box.n = 1;
-        scene.initial = {mode_of_box};
+        scene.initial = {{.kind = Initial::Kind::mode, .m = 2, .n = 1}};
         const auto q = make_problem<double>(scene);
         const double pi = std::numbers::pi;
         const double here =
@@ -496,37 +451,14 @@ TEST_CASE("the field at the start is what the scene says, where the boundary doe
     }
 }
 
-TEST_CASE("a scene with initial fields and driven sides computed in parts gives the same field", "[cpu]") {
-    for (const Mode mode : {Mode::te, Mode::tm}) {
-        Scene scene = fdtd::testing::scene_of(Kind::driven, mode, 30, 25, 20);
-        scene.initial.resize(1);
-        scene.initial[0].x = scene.initial[0].y = 12;
-        scene.initial[0].width_x = scene.initial[0].width_y = 3;
-        const auto whole = make_problem<double>(scene);
-        const Output<double> out = computed(whole);
-        CHECK(compare(whole, reference(scene, whole), out).message == "");
-        scene.frame_every = 7;
-        const Snapshot last = recording_of(scene, Keep::last_field).snapshots.back();
-        for (std::size_t j = 0; j < scene.ny; ++j)
-            for (std::size_t i = 0; i < scene.nx; ++i)
-                REQUIRE(last.values[j * scene.nx + i] == static_cast<float>(out.field.u[j * whole.pitch() + i]));
-    }
-}
-
 TEST_CASE("sources have the sign of their component and the time at which it is computed") {
     // A ramp, 1 at 1 s: its value is the time. Step 3 takes U from 2 to 3, P and Q from 2.5 to 3.5.
     for (const Mode mode : {Mode::te, Mode::tm})
         for (const Component component : {Component::z, Component::x, Component::y})
             for (const bool hard : {false, true}) {
-                Scene scene;
-                scene.mode = mode;
-                scene.nx = scene.ny = 9;
-                scene.steps = 3;
-                Source source;
+                Scene scene{.mode = mode, .nx = 9, .ny = 9, .steps = 3};
+                Source source = source_in(4, 4, 5, 5, hard);
                 source.component = component;
-                source.hard = hard;
-                source.x0 = source.y0 = 4;
-                source.x1 = source.y1 = 5;
                 source.waveform.kind = Waveform::Kind::sine; // so slow that the sine is its argument
                 source.waveform.frequency = 1e-6;
                 source.waveform.amplitude = 1e6 / (2 * std::numbers::pi);
@@ -557,7 +489,7 @@ TEST_CASE("only materials that are in the grid limit the time step", "[cpu]") {
     CHECK(std::abs(largest_speed(scene) / vacuum - 2) < 1e-12);
 
     // Layers, too, are made for the materials in the grid: the reference computes theirs by itself.
-    scene = fdtd::testing::scene_of(Kind::all, Mode::te, 30, 30, 12);
+    scene = scene_of(Kind::all, Mode::te, 30, 30, 12);
     scene.materials.push_back({"unused", 0.01, 1, 0, 0});
     const auto p = make_problem<double>(scene);
     const Output<double> out = computed(p);

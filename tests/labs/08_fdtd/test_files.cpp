@@ -20,13 +20,11 @@ using gpulab::testing::png_number;
 namespace {
 
 Scene small() {
-    Scene s;
-    s.nx = 4;
-    s.ny = 3;
-    s.dy = 0.02;
-    s.materials = {Material{}, {"glass", 2, 1, 0, 0}};
-    s.map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
-    return s;
+    return {.nx = 4,
+            .ny = 3,
+            .dy = 0.02,
+            .materials = {Material{}, {"glass", 2, 1, 0, 0}},
+            .map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}};
 }
 Snapshot snapshot(float factor = 1) {
     Snapshot s{20, {}};

@@ -18,16 +18,18 @@
 #include "gpulab/image/image.hpp"
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/contract.hpp"
+#include "gpulab_testing/in_folder.hpp"
 #include "levels/levels.hpp"
 #include "result_files.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
+using gpulab::testing::InFolder;
 using gpulab::testing::names_of;
-using gpulab::testing::ScratchFile;
-using gpulab::testing::ScratchFolder;
 using gpulab::testing::StudyCase;
+using namespace fdtd;
+using namespace fdtd::testing;
 using Words = std::set<std::string>;
 using Json = nlohmann::json;
 
@@ -36,9 +38,8 @@ const gpulab::testing::Program program("fdtd", FDTD_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(fdtd::variants<double>(), [](const auto& v) {
-        return fdtd::testing::every_kind_fault(fdtd::testing::rung_of<double>(v));
-    });
+    return gpulab::testing::known_wrong(variants<double>(),
+                                        [](const auto& v) { return every_kind_fault(rung_of<double>(v)); });
 }
 
 /// Takes away the rows of Core rungs. What is wrong with them, or "": each must have been left out with the reason that
@@ -46,7 +47,7 @@ gpulab::testing::KnownWrong wrong_rungs() {
 std::string core_fault(nlohmann::json& run) {
     nlohmann::json others = nlohmann::json::array();
     for (const auto& row : run.at("variants")) {
-        if (!fdtd::testing::core_rungs().contains(row.at("name").get<std::string>())) {
+        if (!core_rungs().contains(row.at("name").get<std::string>())) {
             others.push_back(row);
             continue;
         }
@@ -124,7 +125,7 @@ std::string study_figures_fault(const nlohmann::json& runs, const Words& names, 
 gpulab::testing::Operation operation(const std::string& type) {
     return {"--nx 70 --ny 50 --steps 30 --repeat 1 --type " + type,
             {{"nx", 70}, {"ny", 50}, {"steps", 30}, {"type", type}},
-            gpulab::testing::backends_of(fdtd::variants<double>()),
+            gpulab::testing::backends_of(variants<double>()),
             "cpu_sequential",
             wrong_rungs(),
             [](const Json& run, const Json& row) { return figures_fault(run, row, {"speedup"}); }};
@@ -155,8 +156,8 @@ const gpulab::testing::ProgramCases contract([] {
     constexpr double field = 4.0 * 8 * 3017 * 2001; // bytes of the four arrays, with their padding
     return gpulab::testing::LabProgram{.program = program,
                                        .readme = FDTD_README,
-                                       .variants = names_of(fdtd::variants<double>()),
-                                       .studies = fdtd::study_list(),
+                                       .variants = names_of(variants<double>()),
+                                       .studies = study_list(),
                                        .options = "--scene --nx --ny --steps --type --frames --vtk --field --probes",
                                        .smallest = "--nx 16 --ny 16 --steps 1",
                                        .refusals = R"(
@@ -197,19 +198,19 @@ std::vector<double> numbers_in(const std::string& text) {
 } // namespace
 
 TEST_CASE("the README names every scene, and the tables of both types have the same names", "[program]") {
-    const std::vector<std::string> scenes = fdtd::scene_names();
+    const std::vector<std::string> scenes = scene_names();
     CHECK(gpulab::testing::absent_from(FDTD_README, {scenes.begin(), scenes.end()}) == Words{});
-    CHECK(names_of(fdtd::variants<float>()) == names_of(fdtd::variants<double>()));
+    CHECK(names_of(variants<float>()) == names_of(variants<double>()));
 }
 
 TEST_CASE("the Core rungs of the README's ladder are those that compute the book's problem only", "[program]") {
     const std::string page = gpulab::testing::bytes_of(FDTD_README);
     const std::size_t core = page.find("**Core**"), further = page.find("**Further**");
     REQUIRE((core != std::string::npos && core < further && further != std::string::npos));
-    for (const std::string& name : names_of(fdtd::variants<double>())) {
+    for (const std::string& name : names_of(variants<double>())) {
         const std::size_t row = page.find("| `" + name + "` |");
         INFO(name);
-        CHECK((row > core && row < further) == fdtd::testing::core_rungs().contains(name));
+        CHECK((row > core && row < further) == core_rungs().contains(name));
     }
 }
 
@@ -223,7 +224,7 @@ TEST_CASE("a Core rung that is asked for a scene beyond the book's says in one l
 
 TEST_CASE("every scene passes on every variant that can run it, and Core rungs leave all but the book's to others",
           "[program][thorough]") {
-    for (const std::string& scene : fdtd::scene_names()) {
+    for (const std::string& scene : scene_names()) {
         INFO(scene);
         auto run = program.results("--scene " + scene + " --nx 80 --ny 72 --steps 40 --repeat 1");
         CHECK(run["problem"]["scene"] == scene);
@@ -233,191 +234,166 @@ TEST_CASE("every scene passes on every variant that can run it, and Core rungs l
 }
 
 TEST_CASE("pictures, fields and probes are written", "[program]") {
-    const ScratchFolder folder;
-    const std::string arguments =
-        "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --frames " +
-        folder.path("pictures") + " --vtk " + folder.path("vtk") + " --field " + folder.path("field.csv") +
-        " --probes " + folder.path("probes.csv");
-    program.done(arguments);
-    for (const char* step : {"000020", "000040", "000060"}) {
-        const gpulab::Image image = gpulab::read_png(folder.path(std::string("pictures/frame-") + step + ".png"));
+    const InFolder here(program);
+    const std::string arguments = "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 ";
+    here.done(arguments + "--frames pictures --vtk vtk --field field.csv --probes probes.csv");
+    for (const std::string step : {"000020", "000040", "000060"}) {
+        const gpulab::Image image = gpulab::read_png(here.path("pictures/frame-" + step + ".png"));
         CHECK((image.width == 60 * 5 && image.height == 52 * 5));
-        CHECK(std::filesystem::exists(folder.path(std::string("vtk/field-") + step + ".vti")));
+        CHECK(here.has("vtk/field-" + step + ".vti"));
     }
-    CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
-    CHECK(std::filesystem::exists(folder.path("vtk/series.pvd")));
-    const std::string field = gpulab::content_of(folder.path("field.csv"), 1 << 24);
-    program.done("--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --field " +
-                 folder.path("last.csv"));
-    CHECK(field == gpulab::content_of(folder.path("last.csv"), 1 << 24)); // of the last step, whatever else is written
-    CHECK(field.size() > 60 * 52 * 6);
-    CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
-    CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
-          2);
+    CHECK(here.has("pictures/animation.png"));
+    CHECK(here.has("vtk/series.pvd"));
+    here.done(arguments + "--field last.csv");
+    CHECK(here.text("field.csv") == here.text("last.csv")); // of the last step, whatever else is written
+    CHECK(here.text("field.csv").size() > 60 * 52 * 6);
+    CHECK(here.text("probes.csv").size() > 60 * 10);
 }
 
 TEST_CASE("a field that a type or a file cannot hold is one line, and no file says inf", "[program]") {
-    const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("big.json"))
-        .write(R"({"nx": 20, "ny": 16, "dx": 1e9, "steps": 20, "sources": [{"field": "Ex", "at": [9, 7], "waveform":
-                   {"type": "sine", "frequency": 0, "phase": 1.5, "amplitude": 1e30}}]})");
-    const std::string command = "--backend cpu --repeat 1 --scene " + folder.path("big.json ");
-    CHECK(program(command).exit_code == 0);
-    const auto in_float = program(command + "--type float");
+    const InFolder here(
+        program, {{"big", R"({"nx": 20, "ny": 16, "dx": 1e9, "steps": 20, "sources": [{"field": "Ex", "at": [9, 7],
+                   "waveform": {"type": "sine", "frequency": 0, "phase": 1.5, "amplitude": 1e30}}]})"}});
+    const std::string command = "--backend cpu --repeat 1 --scene big ";
+    CHECK(here(command).exit_code == 0);
+    const auto in_float = here(command + "--type float");
     CHECK(in_float.exit_code == 2);
     CHECK(in_float.err == "fdtd: the field (reference) has numbers beyond 3.4e+38, the most that type float holds\n");
     for (const std::string option : {"--field", "--vtk"}) {
-        const auto run = program(command + option + " " + folder.path("out"));
+        const auto run = here(command + option + " out");
         CHECK(run.exit_code == 2);
         CHECK(run.out.find("2 right, 0 wrong") != std::string::npos);
         CHECK(run.err.starts_with("fdtd: the field of step "));
-        if (option == "--field") CHECK(!std::filesystem::exists(folder.path("out")));
+        if (option == "--field") CHECK_FALSE(here.has("out"));
     }
 }
 
 TEST_CASE("many pictures and long runs are announced", "[program]") {
-    fdtd::Scene scene;
-    fdtd::ResultFiles files;
+    Scene scene;
+    ResultFiles files;
     files.frames = "folder";
-    CHECK(fdtd::note_of_results(scene, files, 20'000) == "");
-    CHECK(fdtd::note_of_results(scene, files, 50'000)
+    CHECK(note_of_results(scene, files, 20'000) == "");
+    CHECK(note_of_results(scene, files, 50'000)
               .starts_with(
                   "The files take 20 snapshots of 150 x 150 cells: about 100 s to compute")); // twice, for the scale
     scene.frame_scale = 1;
     scene.frame_every = 1;
-    CHECK(fdtd::note_of_results(scene, files, 50'000) == "");
+    CHECK(note_of_results(scene, files, 50'000) == "");
     scene.steps = 1'000'000;
-    CHECK(fdtd::note_of_results(scene, files, 7.2e6)
+    CHECK(note_of_results(scene, files, 7.2e6)
               .starts_with("The files take 1000000 snapshots of 150 x 150 cells: about 2 hours to compute"));
-    const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("s.json"))
-        .write(R"({"nx": 3, "ny": 3, "dx": 1, "steps": 1001, "frames": {"every": 1}})");
-    const auto run = program("--backend cpu --repeat 1 --scene " + folder.path("s.json --vtk ") + folder.path("vtk"));
+    const InFolder here(program, {{"s", R"({"nx": 3, "ny": 3, "dx": 1, "steps": 1001, "frames": {"every": 1}})"}});
+    const auto run = here("--backend cpu --repeat 1 --scene s --vtk vtk");
     CHECK(run.out.find("The files take 1001 snapshots") < run.out.find("1001 .vti files"));
 }
 
 TEST_CASE("pictures of a wrong field are written, and the exit code says that it is wrong", "[program]") {
-    const gpulab::testing::Program motionless("fdtd", FDTD_MOTIONLESS);
-    const ScratchFolder folder;
-    const auto run = motionless("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("pictures"));
+    const InFolder here(gpulab::testing::Program("fdtd", FDTD_MOTIONLESS));
+    const auto run = here("--steps 20 --variant cpu_sequential --repeat 1 --frames pictures");
     INFO(run.out << run.err);
     CHECK(run.exit_code == 1);
     CHECK(run.out.find("\nResults of cpu_sequential, which are WRONG:\n") != std::string::npos);
-    CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
+    CHECK(here.has("pictures/animation.png"));
 }
 
 TEST_CASE("the variant whose results are written is the fastest", "[program]") {
-    const ScratchFile field;
     gpulab::testing::Outcome run;
-    const Json results = program.results("--backend cpu --steps 20 --repeat 3 --field " + field.path(), &run);
+    const Json rows = InFolder(program).results("--backend cpu --steps 20 --repeat 3 --field f", &run)["variants"];
     REQUIRE(run.exit_code == 0);
-    std::string fastest;
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& row : results["variants"])
-        if (const double ms = row["kernel_ms"]["median"]; ms < least) {
-            least = ms;
-            fastest = row["name"];
-        }
-    REQUIRE(results["variants"].size() > 1);
-    CHECK(run.out.find("\nResults of " + fastest + ":\n") != std::string::npos);
+    REQUIRE(rows.size() > 1);
+    const auto fastest = std::min_element(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+        return a["kernel_ms"]["median"] < b["kernel_ms"]["median"];
+    });
+    CHECK(run.out.find("\nResults of " + (*fastest)["name"].get<std::string>() + ":\n") != std::string::npos);
 }
 
 TEST_CASE("files that a scene from a pipe names are looked for in the current folder", "[program]") {
-    const ScratchFile scene;
-    scene.write(driven_by_file);
-    CHECK(program.fed(scene.path(), "--variant cpu_scene --repeat 1 --scene /dev/stdin")
+    const InFolder here(program, {{"scene", driven_by_file}});
+    CHECK(here.fed(here.path("scene"), "--variant cpu_scene --repeat 1 --scene /dev/stdin")
               .err.find("cannot read numbers.gz: No such file") != std::string::npos);
 }
 
 TEST_CASE("no output overwrites a file that the scene is read from", "[program]") {
-    const ScratchFolder folder;
-    std::filesystem::create_directory(folder.path("frames"));
-    const std::string scene = folder.path("scene.json"), map = folder.path("frames/frame-000001.png"),
-                      numbers = folder.path("animation.png");
+    const InFolder here(program, {{"animation.png", "1\n"}});
+    std::filesystem::create_directory(here.path("frames"));
+    const std::string scene = here.path("scene.json"), map = here.path("frames/frame-000001.png"),
+                      numbers = here.path("animation.png");
     {
         gpulab::OutputFile file(map);
         gpulab::write_png(file, {1, 1, 1, {0}});
     }
-    gpulab::OutputFile(numbers).write("1\n");
     const std::string text =
         R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "map": "frames/frame-000001.png", "sources": [
         {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "animation.png"}}]})";
-    gpulab::OutputFile(scene).write(text);
+    here.write("scene.json", text);
     const std::string options = "--scene " + scene + " --variant cpu_scene --repeat 1 ";
     for (const std::string& output : {"--field " + scene, "--csv " + scene, "--field " + map, "--csv " + numbers,
-                                      "--frames " + folder.path(), "--frames " + folder.path("frames")}) {
+                                      "--frames " + here.path(), "--frames " + here.path("frames")}) {
         INFO(output);
         CHECK(program.refusal_fault(options + output) == "");
-        CHECK(gpulab::content_of(scene, 1 << 20) == text);
-        CHECK(gpulab::content_of(numbers, 1 << 20) == "1\n");
+        CHECK(here.text("scene.json") == text);
+        CHECK(here.text("animation.png") == "1\n");
         CHECK(gpulab::read_png(map).bytes() == 1);
     }
-    CHECK(program(options + "--frames " + folder.path("others") + " --vtk " + folder.path("frames")).exit_code == 0);
+    CHECK(here(options + "--frames others --vtk frames").exit_code == 0);
 }
 
 TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_scene_threads, and a line says so",
           "[program][thorough]") {
-    const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("long.json"))
-        .write(R"({"nx": 300, "ny": 300, "dx": 0.01, "steps": 11500, "frames": {"every": 11500},
+    const InFolder here(program,
+                        {{"long", R"({"nx": 300, "ny": 300, "dx": 0.01, "steps": 11500, "frames": {"every": 11500},
                    "probes": [{"name": "near", "at": [160, 150]}],
-                   "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
-    const std::string arguments = "--backend cpu --type float --scene " + folder.path("long.json");
-    const auto run = program.done(arguments + " --field " + folder.path("field.csv") + " --probes " +
-                                  folder.path("probes.csv") + " --vtk " + folder.path("vtk"));
+                   "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})"}});
+    const std::string arguments = "--backend cpu --type float --scene long";
+    const auto run = here.done(arguments + " --field field.csv --probes probes.csv --vtk vtk");
     CHECK(run.out.find("cpu_scene_threads computes the files") != std::string::npos);
     CHECK(run.out.find("take long on a CPU") != std::string::npos);
-    CHECK(gpulab::content_of(folder.path("field.csv"), 1 << 24).starts_with("x,y,Hz,Ex,Ey\n"));
-    const std::string probes = gpulab::content_of(folder.path("probes.csv"), 1 << 24);
-    CHECK(std::count(probes.begin(), probes.end(), '\n') == 11501);
-    CHECK(std::filesystem::exists(folder.path("vtk/field-011500.vti")));
-    CHECK(program.done(arguments).out.find("computes the files") == std::string::npos);
+    CHECK(here.text("field.csv").starts_with("x,y,Hz,Ex,Ey\n"));
+    CHECK(std::ranges::count(here.text("probes.csv"), '\n') == 11501);
+    CHECK(here.has("vtk/field-011500.vti"));
+    CHECK(here.done(arguments).out.find("computes the files") == std::string::npos);
 }
 
 TEST_CASE("a folder that cannot be written is refused before anything is computed", "[program]") {
-    const ScratchFolder folder;
+    const InFolder here(program);
     // What only looks as if it could be made.
-    std::filesystem::create_symlink("nowhere", folder.path("dangling"));
-    std::filesystem::create_symlink("circle", folder.path("circle"));
-    for (const std::string& name : {folder.path("dangling"), folder.path("circle"), folder.path(std::string(300, 'x'))})
-        CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --vtk " + name).out == "");
-    CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("new/folder")).exit_code ==
-          0);
-    CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
+    std::filesystem::create_symlink("nowhere", here.path("dangling"));
+    std::filesystem::create_symlink("circle", here.path("circle"));
+    const std::string arguments = "--steps 20 --variant cpu_sequential --repeat 1 ";
+    for (const std::string& name : {std::string("dangling"), std::string("circle"), std::string(300, 'x')})
+        CHECK(here(arguments + "--vtk " + name).out == "");
+    CHECK(here(arguments + "--frames new/folder").exit_code == 0);
+    CHECK(here.has("new/folder/animation.png"));
 }
 
 TEST_CASE("a field that the memory cannot hold is refused before anything is computed, many pictures are not",
           "[program]") {
     // A grid of the largest size takes 36 GiB for each field; the number of pictures does not count.
-    fdtd::Scene scene;
+    Scene scene;
     scene.nx = scene.ny = 2000;
     scene.steps = 10'000'000;
     scene.frame_every = 1;
-    CHECK(fdtd::bytes_of_snapshot(scene, fdtd::Keep::fields) == 3 * 4 * 4e6);
-    CHECK(fdtd::bytes_of_picture(scene) == 12 * 4e6);
-    CHECK(fdtd::bytes_of_media(scene, 8) == 0);
+    CHECK(bytes_of_snapshot(scene, Keep::fields) == 3 * 4 * 4e6);
+    CHECK(bytes_of_picture(scene) == 12 * 4e6);
+    CHECK(bytes_of_media(scene, 8) == 0);
     scene.map.assign(4'000'000, 0);
-    CHECK(fdtd::bytes_of_media(scene, 8) == 3.0 * 2017 * 2001);
+    CHECK(bytes_of_media(scene, 8) == 3.0 * 2017 * 2001);
     scene.media.eps_r.assign(4'000'000, 1);
-    CHECK(fdtd::bytes_of_media(scene, 8) == 96.0 * 2017 * 2001);
+    CHECK(bytes_of_media(scene, 8) == 96.0 * 2017 * 2001);
     if (6 * 4 * 32785.0 * 32769 * 8 < static_cast<double>(gpulab::host_memory_bytes())) return;
-    const ScratchFolder folder;
-    for (const std::string option : {"--frames ", "--vtk "})
-        CHECK(program.refusal_fault("--backend cpu --nx 32768 --ny 32768 --steps 1 " + option + folder.path("out"),
+    for (const std::string option : {"--frames", "--vtk"})
+        CHECK(program.refusal_fault("--backend cpu --nx 32768 --ny 32768 --steps 1 " + option + " out",
                                     "of main memory", {}, true) == "");
 }
 
 TEST_CASE("without a scale in the scene, the strongest colour of all pictures stands for the largest value of all",
           "[program]") {
-    const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("pulse.json"))
-        .write(R"({"nx": 30, "ny": 30, "dx": 0.01, "steps": 60, "frames": {"every": 10},
-                   "sources": [{"field": "Hz", "at": [15, 15], "kind": "hard", "waveform": {"type": "book"}}]})");
-    program.done("--backend cpu --repeat 1 --scene " + folder.path("pulse.json") + " --frames " +
-                 folder.path("frames"));
+    const InFolder here(program, {{"pulse", R"({"nx": 30, "ny": 30, "dx": 0.01, "steps": 60, "frames": {"every": 10},
+                   "sources": [{"field": "Hz", "at": [15, 15], "kind": "hard", "waveform": {"type": "book"}}]})"}});
+    here.done("--backend cpu --repeat 1 --scene pulse --frames frames");
     // The source is 1 after step 20, more than anywhere else and ever after; its cell is the darkest red there.
-    const auto red_of_source = [&](const char* step) {
-        const gpulab::Image image = gpulab::read_png(folder.path(std::string("frames/frame-") + step + ".png"));
+    const auto red_of_source = [&](const std::string& step) {
+        const gpulab::Image image = gpulab::read_png(here.path("frames/frame-" + step + ".png"));
         return int{image.pixels[((29 - 15) * 10 * image.width + 15 * 10) * 3]};
     };
     CHECK(red_of_source("000020") == 103);
@@ -431,19 +407,16 @@ TEST_CASE("records and sources that the memory cannot hold are refused before an
         sources += comma + R"({"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}})";
         probes += comma + R"({"at": [1, 1]})";
     }
-    const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("long.json"))
-        .write(R"({"nx": 3, "ny": 3, "dx": 0.01, "steps": 100000000, "sources": [)" + sources + R"(], "probes": [)" +
-               probes + "]}");
-    const std::string command = "--backend cpu --scene " + folder.path("long.json ");
+    const gpulab::testing::Files files = {
+        {"long", R"({"nx": 3, "ny": 3, "dx": 0.01, "steps": 100000000, "sources": [)" + sources + R"(], "probes": [)" +
+                     probes + "]}"}};
     // 10^8 steps with 32 series of 8 bytes, three times; and lines of 553 bytes, twice
     constexpr double gib = 1024.0 * 1024 * 1024, series = 3 * 1e8 * 32 * 8 / gib, file = 2 * 1e8 * 553 / gib;
     const double memory = static_cast<double>(gpulab::host_memory_bytes()) / gib;
-    for (const auto& [option, needed] :
-         {std::pair{std::string(), series}, {"--probes " + folder.path("p.csv"), series + file}}) {
+    for (const auto& [option, needed] : {std::pair{"", series}, {"--probes p.csv", series + file}}) {
         if (needed < memory) continue; // it would be computed, for hours
-        CHECK(program.refusal_fault(command + option, fmt::format("needs {:.1f} GiB of main memory", needed), {},
-                                    true) == "");
+        CHECK(program.refusal_fault(fmt::format("--backend cpu --scene long {}", option),
+                                    fmt::format("needs {:.1f} GiB of main memory", needed), files, true) == "");
     }
 }
 
@@ -498,9 +471,9 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
 
 TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200", "[program]") {
     for (const std::string study : {"table-4-1", "table-4-2", "figure-4-5", "figure-4-6"})
-        CHECK(fdtd::default_steps(study) == 1000);
+        CHECK(default_steps(study) == 1000);
     for (const std::string study : {"figure-4-4", "block-shapes", "ladder", "growth"})
-        CHECK(fdtd::default_steps(study) == 200);
+        CHECK(default_steps(study) == 200);
 }
 
 TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[program][thorough][cuda]") {
@@ -550,7 +523,7 @@ TEST_CASE(
         for (const auto& one : {conductor, layers}) {
             CHECK(one["problem"]["n"] == 300);
             CHECK(one["problem"]["steps"] == (first == 0 ? 3 : 1000));
-            CHECK(one["problem"]["compiler"] == std::string(fdtd::name_of_compiler()));
+            CHECK(one["problem"]["compiler"] == std::string(name_of_compiler()));
             REQUIRE(one["variants"].size() == names.size());
         }
         for (std::size_t i = 0; i < names.size(); ++i) {
@@ -587,12 +560,12 @@ TEST_CASE("a row has a gain when the base was timed before it, on the same devic
         return r;
     };
     using All = std::map<std::string, double>;
-    const auto of = [](fdtd::Figures& figures, const gpulab::Result& r) {
+    const auto of = [](Figures& figures, const gpulab::Result& r) {
         All all;
         for (const gpulab::Parameter& p : figures.of(r, 6e6)) all[p.name] = std::get<double>(p.value);
         return all;
     };
-    fdtd::Figures figures("slow");
+    Figures figures("slow");
     CHECK(of(figures, row("first", Backend::cuda, 0, 4)) == All{{"mcells_per_s", 1500}, {"seconds", 0.004}});
     CHECK(of(figures, row("slow", Backend::cuda, 0, 12)) ==
           All{{"mcells_per_s", 500}, {"seconds", 0.012}, {"gain", 1}});
@@ -603,6 +576,6 @@ TEST_CASE("a row has a gain when the base was timed before it, on the same devic
     CHECK(of(figures, row("slow", Backend::cuda, 1, 6)).at("gain") == 1);
     CHECK(of(figures, row("fast", Backend::cuda, 1, 3)).at("gain") == 2);
     CHECK(of(figures, row("fast", Backend::cuda, 0, 3)).at("gain") == 4);
-    fdtd::Figures without;
+    Figures without;
     CHECK(of(without, row("fast", Backend::cpu, 0, 3)) == All{{"mcells_per_s", 2000}, {"seconds", 0.003}});
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
 #include <regex>
 #include <set>
@@ -38,6 +37,11 @@ std::string with(const std::string& more) {
     return R"({"nx": 20, "ny": 10, "dx": 0.01)" + (more.empty() ? "" : ", " + more) + "}";
 }
 
+/// A scene with one source. @param more further keys, with a comma behind them
+std::string with_source(const std::string& keys, const std::string& more = "") {
+    return with(more + R"("sources": [{)" + keys + "}]");
+}
+
 /// The materials of a scene as rows of digits, the top row first, as one sees them.
 std::vector<std::string> picture_of(const Scene& scene) {
     std::vector<std::string> rows;
@@ -50,9 +54,7 @@ std::vector<std::string> picture_of(const Scene& scene) {
 
 /// The waveform of a scene's only source.
 Waveform waveform(const std::string& keys) {
-    return parse_scene(with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {)" + keys + "}}]"))
-        .sources[0]
-        .waveform;
+    return parse_scene(with_source(R"("field": "Hz", "at": [1, 1], "waveform": {)" + keys + "}")).sources[0].waveform;
 }
 
 } // namespace
@@ -85,114 +87,109 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
     struct Case {
         std::string text, begins;
     };
-    const std::string source = R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}}])";
-    for (
-        const Case& c : std::vector<Case>{
-            {"", "the scene: is not JSON"},
-            {"[]", "the scene: must be an object"},
-            {std::string("{}\0x", 4), "the scene: is not JSON: it holds the character U+0000"},
-            {with(R"("mode": "TE")") + std::string(1, '\0'), "the scene: is not JSON: it holds the character U+0000"},
-            {"\x89PNG", "the scene: is not JSON: parse error at line 1, column 1"},
-            {R"({"nx": 12, "ny": 10, "nx": 13, "dx": 1})", "nx: is there twice"},
-            {with(R"("probes": [{"at": [1, 1], "at": [2, 2]}])"), "at: is there twice"},
-            {R"({"ny": 10, "dx": 1})", "nx: is missing"},
-            {with(R"("speed": 3)"), "speed: is not a key"},
-            {with(R"("mode": "TEM")"), "mode: "},
-            {R"({"nx": 2, "ny": 10, "dx": 1})", "nx: 2 is not from 3"},
-            {R"({"nx": 20.5, "ny": 10, "dx": 1})", "nx: must be a whole number"},
-            {R"({"nx": -5, "ny": 10, "dx": 1})", "nx: -5"},
-            {R"({"nx": 1e3, "ny": 10, "dx": 1})", "nx: must be a whole number"},
-            {R"({"nx": 18446744073709551615, "ny": 10, "dx": 1})", "nx: "},
-            {R"({"nx": 20, "ny": "ten", "dx": 1})", "ny: must be a whole number"},
-            {R"({"nx": 20, "ny": 10, "dx": 0})", "dx: 0 is not"},
-            {with(R"("dy": -1)"), "dy: -1 is not"},
-            {with(R"("dt": 1e-9)"), "dt: 1e-09 s is longer"},
-            {with(R"("courant": 1.01)"), "courant: 1.01 is not"},
-            {with(R"("dt": 1e-12, "courant": 0.5)"), "dt: either dt or courant"},
-            {with(R"("steps": 0)"), "steps: 0 is not"},
-            {with(R"("materials": [])"), "materials: 0 materials"},
-            {with(R"("materials": [{"eps_r": 2}])"), "materials[0].name: is missing"},
-            {with(R"("materials": [{"name": "a", "eps_r": 0}])"), "materials[0].eps_r: 0 is not"},
-            {with(R"("materials": [{"name": "a"}, {"name": "a"}])"), "materials[1].name: is the name of another"},
-            {with(R"("materials": [{"name": "a", "density": 1}])"), "materials[0].density: is not a key"},
-            {with(R"("shapes": [{"material": "gold", "circle": [1, 1, 1]}])"),
-             "shapes[0].material: \"gold\" is not one of"},
-            {with(R"("shapes": [{"material": "vacuum", "rectangle": [0, 0, 21, 5]}])"), "shapes[0].rectangle[2]: 21"},
-            {with(R"("shapes": [{"material": "vacuum"}])"), "shapes[0].rectangle: either"},
-            {with(R"("map": "nowhere.png")"), "map: "},
-            {with(R"("map": "heterogeneous.png")"), "map: pixel"},
-            {with(R"("map": "")"), "map: is empty"},
-            {with(R"("map": "heterogeneous.png\u0000.txt")"), "map: no file has a name with"},
-            {with(R"("boundary": {"all": "wall"})"), "boundary.all: \"wall\" is not one of"},
-            {with(R"("boundary": {"left": {"type": "pml", "cells": 0}})"), "boundary.left.cells: 0 is not"},
-            {with(R"("boundary": {"left": {"type": "pml", "cells": 20}})"), "boundary.left.cells: layers of 20"},
-            {with(R"("boundary": {"left": {"type": "pml", "cells": 12}, "right": {"type": "pml", "cells": 9}})"),
-             "boundary.right.cells"},
-            {with(R"("boundary": {"top": {"type": "dirichlet", "cells": 3}})"), "boundary.top.cells: is not a key"},
-            {with(R"("boundary": {"up": "pml"})"), "boundary.up: is not a key"},
-            {with(R"("sources": [{"field": "Ez", "at": [1, 1], "waveform": {"type": "book"}}])"),
-             "sources[0].field: \"Ez\" is not one of"},
-            {with(R"("sources": [{"field": "Hz", "at": [20, 1], "waveform": {"type": "book"}}])"),
-             "sources[0].at[0]: 20"},
-            {with(R"("sources": [{"field": "Hz", "waveform": {"type": "book"}}])"), "sources[0].at: either"},
-            {with(R"("sources": [{"field": "Hz", "region": [5, 5, 5, 6], "waveform": {"type": "book"}}])"),
-             "sources[0].region: is empty"},
-            {with(R"("sources": [{"field": "Hz", "at": [1, 1]}])"), "sources[0].waveform: is missing"},
-            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "sine"}}])"),
-             "sources[0].waveform.frequency: is missing"},
-            {with(
-                 R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "gaussian", "width": 0, "delay": 0}}])"),
-             "sources[0].waveform.width: 0"},
-            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": "none.txt"}}])"),
-             "sources[0].waveform.file: "},
-            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book", "width": 1}}])"),
-             "sources[0].waveform.width: is not a key"},
-            {with(R"("media": 3)"), "media: must be an object"},
-            {with(R"("media": {"density": 3})"), "media.density: is not a key"},
-            {with(R"("media": {"eps_r": 3})"), "media.eps_r: must be an object"},
-            {with(R"("media": {"eps_r": "none.txt"})"), "media.eps_r: "},
-            {with(R"("media": {"eps_r": ""})"), "media.eps_r: is empty"},
-            {with(R"("media": {"sigma": {"from": 1}})"), "media.sigma.to: is missing"},
-            {with(R"("media": {"sigma": {"from": -1, "to": 2}})"), "media.sigma.from: -1 is not"},
-            {with(R"("media": {"mu_r": {"from": 1, "to": 0}})"), "media.mu_r.to: 0 is not"},
-            {with(R"("media": {"mu_r": {"from": 1, "to": 2, "along": "z"}})"), "media.mu_r.along: "},
-            {with(R"("dt": 2e-11, "media": {"eps_r": {"from": 0.1, "to": 2}})"), "dt: 2e-11 s is longer"},
-            {with(R"("initial": {})"), "initial: must be a list"},
-            {with(R"("initial": [{"type": "gaussian"}])"), "initial[0].field: is missing"},
-            {with(R"("initial": [{"field": "Hz", "type": "step"}])"), "initial[0].type: \"step\" is not one of"},
-            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "width": 1}])"), "initial[0].at: is missing"},
-            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1], "width": 1}])"), "initial[0].at: must"},
-            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1, 2], "width": 0}])"),
-             "initial[0].width: 0 is not"},
-            {with(R"("initial": [{"field": "Ex", "type": "mode"}])"), "initial[0].field: a mode is one of Hz"},
-            {with(R"("initial": [{"field": "Hz", "type": "mode", "m": -1}])"), "initial[0].m: -1"},
-            {with(R"("initial": [{"field": "Hz", "type": "numbers"}])"), "initial[0].file: is missing"},
-            {with(R"("boundary": {"left": "driven"})"), "boundary.left: a driven side needs"},
-            {with(R"("boundary": {"left": {"type": "driven"}})"), "boundary.left.waveform: is missing"},
-            {with(R"("boundary": {"left": {"type": "driven", "waveform": {"type": "sine"}}})"),
-             "boundary.left.waveform.frequency: is missing"},
-            {with(
-                 R"("sources": [{"field": "Hz", "at": [1, 1], "strength": "none.txt", "waveform": {"type": "book"}}])"),
-             "sources[0].strength: "},
-            {with(R"("probes": [{"name": "a"}])"), "probes[0].at: is missing"},
-            {with(R"("probes": [{"at": [1, 10]}])"), "probes[0].at[1]: 10"},
-            {with(R"("frames": {"every": 0})"), "frames.every: 0"},
-            {with(R"("frames": {"scale": "auto"})"), "frames.scale: must be a number"},
-            {with("\"about\": \"\xff\""), "the scene: "},
-            {std::string(100000, '['), "the scene: "},
-        }) {
+    const std::string source = R"("field": "Hz", "at": [1, 1], "waveform": {"type": "book"})";
+    for (const Case& c : std::vector<Case>{
+             {"", "the scene: is not JSON"},
+             {"[]", "the scene: must be an object"},
+             {std::string("{}\0x", 4), "the scene: is not JSON: it holds the character U+0000"},
+             {with(R"("mode": "TE")") + std::string(1, '\0'), "the scene: is not JSON: it holds the character U+0000"},
+             {"\x89PNG", "the scene: is not JSON: parse error at line 1, column 1"},
+             {R"({"nx": 12, "ny": 10, "nx": 13, "dx": 1})", "nx: is there twice"},
+             {with(R"("probes": [{"at": [1, 1], "at": [2, 2]}])"), "at: is there twice"},
+             {R"({"ny": 10, "dx": 1})", "nx: is missing"},
+             {with(R"("speed": 3)"), "speed: is not a key"},
+             {with(R"("mode": "TEM")"), "mode: "},
+             {R"({"nx": 2, "ny": 10, "dx": 1})", "nx: 2 is not from 3"},
+             {R"({"nx": 20.5, "ny": 10, "dx": 1})", "nx: must be a whole number"},
+             {R"({"nx": -5, "ny": 10, "dx": 1})", "nx: -5"},
+             {R"({"nx": 1e3, "ny": 10, "dx": 1})", "nx: must be a whole number"},
+             {R"({"nx": 18446744073709551615, "ny": 10, "dx": 1})", "nx: "},
+             {R"({"nx": 20, "ny": "ten", "dx": 1})", "ny: must be a whole number"},
+             {R"({"nx": 20, "ny": 10, "dx": 0})", "dx: 0 is not"},
+             {with(R"("dy": -1)"), "dy: -1 is not"},
+             {with(R"("dt": 1e-9)"), "dt: 1e-09 s is longer"},
+             {with(R"("courant": 1.01)"), "courant: 1.01 is not"},
+             {with(R"("dt": 1e-12, "courant": 0.5)"), "dt: either dt or courant"},
+             {with(R"("steps": 0)"), "steps: 0 is not"},
+             {with(R"("materials": [])"), "materials: 0 materials"},
+             {with(R"("materials": [{"eps_r": 2}])"), "materials[0].name: is missing"},
+             {with(R"("materials": [{"name": "a", "eps_r": 0}])"), "materials[0].eps_r: 0 is not"},
+             {with(R"("materials": [{"name": "a"}, {"name": "a"}])"), "materials[1].name: is the name of another"},
+             {with(R"("materials": [{"name": "a", "density": 1}])"), "materials[0].density: is not a key"},
+             {with(R"("shapes": [{"material": "gold", "circle": [1, 1, 1]}])"),
+              "shapes[0].material: \"gold\" is not one of"},
+             {with(R"("shapes": [{"material": "vacuum", "rectangle": [0, 0, 21, 5]}])"), "shapes[0].rectangle[2]: 21"},
+             {with(R"("shapes": [{"material": "vacuum"}])"), "shapes[0].rectangle: either"},
+             {with(R"("map": "nowhere.png")"), "map: "},
+             {with(R"("map": "heterogeneous.png")"), "map: pixel"},
+             {with(R"("map": "")"), "map: is empty"},
+             {with(R"("map": "heterogeneous.png\u0000.txt")"), "map: no file has a name with"},
+             {with(R"("boundary": {"all": "wall"})"), "boundary.all: \"wall\" is not one of"},
+             {with(R"("boundary": {"left": {"type": "pml", "cells": 0}})"), "boundary.left.cells: 0 is not"},
+             {with(R"("boundary": {"left": {"type": "pml", "cells": 20}})"), "boundary.left.cells: layers of 20"},
+             {with(R"("boundary": {"left": {"type": "pml", "cells": 12}, "right": {"type": "pml", "cells": 9}})"),
+              "boundary.right.cells"},
+             {with(R"("boundary": {"top": {"type": "dirichlet", "cells": 3}})"), "boundary.top.cells: is not a key"},
+             {with(R"("boundary": {"up": "pml"})"), "boundary.up: is not a key"},
+             {with_source(R"("field": "Ez", "at": [1, 1], "waveform": {"type": "book"})"),
+              "sources[0].field: \"Ez\" is not one of"},
+             {with_source(R"("field": "Hz", "at": [20, 1], "waveform": {"type": "book"})"), "sources[0].at[0]: 20"},
+             {with_source(R"("field": "Hz", "waveform": {"type": "book"})"), "sources[0].at: either"},
+             {with_source(R"("field": "Hz", "region": [5, 5, 5, 6], "waveform": {"type": "book"})"),
+              "sources[0].region: is empty"},
+             {with_source(R"("field": "Hz", "at": [1, 1])"), "sources[0].waveform: is missing"},
+             {with_source(R"("field": "Hz", "at": [1, 1], "waveform": {"type": "sine"})"),
+              "sources[0].waveform.frequency: is missing"},
+             {with_source(R"("field": "Hz", "at": [1, 1], "waveform": {"type": "gaussian", "width": 0, "delay": 0})"),
+              "sources[0].waveform.width: 0"},
+             {with_source(R"("field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": "none.txt"})"),
+              "sources[0].waveform.file: "},
+             {with_source(R"("field": "Hz", "at": [1, 1], "waveform": {"type": "book", "width": 1})"),
+              "sources[0].waveform.width: is not a key"},
+             {with(R"("media": 3)"), "media: must be an object"},
+             {with(R"("media": {"density": 3})"), "media.density: is not a key"},
+             {with(R"("media": {"eps_r": 3})"), "media.eps_r: must be an object"},
+             {with(R"("media": {"eps_r": "none.txt"})"), "media.eps_r: "},
+             {with(R"("media": {"eps_r": ""})"), "media.eps_r: is empty"},
+             {with(R"("media": {"sigma": {"from": 1}})"), "media.sigma.to: is missing"},
+             {with(R"("media": {"sigma": {"from": -1, "to": 2}})"), "media.sigma.from: -1 is not"},
+             {with(R"("media": {"mu_r": {"from": 1, "to": 0}})"), "media.mu_r.to: 0 is not"},
+             {with(R"("media": {"mu_r": {"from": 1, "to": 2, "along": "z"}})"), "media.mu_r.along: "},
+             {with(R"("dt": 2e-11, "media": {"eps_r": {"from": 0.1, "to": 2}})"), "dt: 2e-11 s is longer"},
+             {with(R"("initial": {})"), "initial: must be a list"},
+             {with(R"("initial": [{"type": "gaussian"}])"), "initial[0].field: is missing"},
+             {with(R"("initial": [{"field": "Hz", "type": "step"}])"), "initial[0].type: \"step\" is not one of"},
+             {with(R"("initial": [{"field": "Hz", "type": "gaussian", "width": 1}])"), "initial[0].at: is missing"},
+             {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1], "width": 1}])"),
+              "initial[0].at: must"},
+             {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1, 2], "width": 0}])"),
+              "initial[0].width: 0 is not"},
+             {with(R"("initial": [{"field": "Ex", "type": "mode"}])"), "initial[0].field: a mode is one of Hz"},
+             {with(R"("initial": [{"field": "Hz", "type": "mode", "m": -1}])"), "initial[0].m: -1"},
+             {with(R"("initial": [{"field": "Hz", "type": "numbers"}])"), "initial[0].file: is missing"},
+             {with(R"("boundary": {"left": "driven"})"), "boundary.left: a driven side needs"},
+             {with(R"("boundary": {"left": {"type": "driven"}})"), "boundary.left.waveform: is missing"},
+             {with(R"("boundary": {"left": {"type": "driven", "waveform": {"type": "sine"}}})"),
+              "boundary.left.waveform.frequency: is missing"},
+             {with_source(R"("field": "Hz", "at": [1, 1], "strength": "none.txt", "waveform": {"type": "book"})"),
+              "sources[0].strength: "},
+             {with(R"("probes": [{"name": "a"}])"), "probes[0].at: is missing"},
+             {with(R"("probes": [{"at": [1, 10]}])"), "probes[0].at[1]: 10"},
+             {with(R"("frames": {"every": 0})"), "frames.every: 0"},
+             {with(R"("frames": {"scale": "auto"})"), "frames.scale: must be a number"},
+             {with("\"about\": \"\xff\""), "the scene: "},
+             {std::string(100000, '['), "the scene: "},
+         }) {
         const std::string printed = refusal(c.text);
         INFO(c.text.substr(0, 200) << "\n" << printed);
         CHECK(printed.starts_with(c.begins));
         CHECK(printed.find('\n') == std::string::npos);
     }
-    CHECK(refusal(with(source)) == "");
     CHECK(refusal(with("")) == "");
-    std::string many = source.substr(0, source.size() - 1);
-    for (int i = 0; i < 4095; ++i) many += R"(, {"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}})";
-    CHECK(refusal(with(many + "]")) == "");
-    CHECK(refusal(with(many + R"(, {"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}}])"))
-              .starts_with("sources: 4097 sources"));
+    std::string many = source;
+    for (int i = 0; i < 4095; ++i) many += "}, {" + source;
+    CHECK(refusal(with_source(many)) == "");
+    CHECK(refusal(with_source(many + "}, {" + source)).starts_with("sources: 4097 sources"));
     CHECK(refusal(with(""), {.nx = 2}).starts_with("nx: 2 is not"));
     CHECK(refusal(with(R"("dt": 2e-11)"), {.nx = 40}).starts_with("dt: ")); // finer cells need shorter steps
 }
@@ -205,33 +202,37 @@ TEST_CASE("a long list is read in a time that grows with its length, not with th
     CHECK((std::clock() - before) / CLOCKS_PER_SEC < 20);
 }
 
-TEST_CASE("the first row of a map is the top of the grid, its first column the left") {
-    const gpulab::testing::ScratchFolder folder;
-    {
+namespace {
+/// A scene of 4 x 3 cells and three materials, with a map.
+struct SceneWithMap {
+    gpulab::testing::ScratchFolder folder;
+    void draw(const gpulab::Image& map) const {
         gpulab::OutputFile file(folder.path("map.png"));
-        gpulab::write_png(file, {4, 3, 1, {0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 0, 0}});
+        gpulab::write_png(file, map);
     }
-    const std::string text = R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
-                                "map": "map.png"})";
-    using Picture = std::vector<std::string>;
-    CHECK(picture_of(parse_scene(text, folder.path())) == Picture{"0012", "0000", "2000"});
+    Scene parsed(const Overrides& overrides = {}) const {
+        return parse_scene(
+            R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "map": "map.png"})",
+            folder.path(), overrides);
+    }
+};
+using Picture = std::vector<std::string>;
+} // namespace
+
+TEST_CASE("the first row of a map is the top of the grid, its first column the left") {
+    const SceneWithMap scene;
+    scene.draw({4, 3, 1, {0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 0, 0}});
+    CHECK(picture_of(scene.parsed()) == Picture{"0012", "0000", "2000"});
     // A pixel covers as many cells as there are: 2 x 2, and a whole picture on a grid of another shape.
-    CHECK(picture_of(parse_scene(text, folder.path(), {.nx = 8, .ny = 6})) ==
+    CHECK(picture_of(scene.parsed({.nx = 8, .ny = 6})) ==
           Picture{"00001122", "00001122", "00000000", "00000000", "22000000", "22000000"});
 }
 
 TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed one gives its indices") {
-    const gpulab::testing::ScratchFolder folder;
-    const std::string text = R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
-                                "map": "map.png"})";
+    const SceneWithMap scene;
     const auto description_of = [&](int channels) {
-        gpulab::Image image{4, 3, channels, {}};
-        image.pixels.resize(image.bytes(), 1);
-        {
-            gpulab::OutputFile file(folder.path("map.png"));
-            gpulab::write_png(file, image);
-        }
-        return message_of([&] { parse_scene(text, folder.path()); });
+        scene.draw({4, 3, channels, std::vector<unsigned char>(static_cast<std::size_t>(12 * channels), 1)});
+        return message_of([&] { scene.parsed(); });
     };
     CHECK(description_of(1) == "");
     for (const int channels : {2, 3, 4}) {
@@ -242,18 +243,18 @@ TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed
         CHECK(printed.find('\n') == std::string::npos);
     }
     // 2 x 1 pixels, the indices 2 and 1 of a palette of three greys that are no numbers of materials.
-    std::ofstream(folder.path("map.png"), std::ios::binary)
-        << "\x89PNG\r\n\x1a\n"
-        << png_chunk("IHDR", png_number(2) + png_number(1) + std::string("\x08\x03\0\0\0", 5))
-        << png_chunk("PLTE", std::string("\0\0\0\x40\x40\x40\x80\x80\x80", 9))
-        << png_chunk("IDAT", std::string("\x78\x01\x01\x03\x00\xFC\xFF\x00\x02\x01\x00\x08\x00\x04", 14))
-        << png_chunk("IEND", "");
-    CHECK(picture_of(parse_scene(text, folder.path())) == std::vector<std::string>{"2211", "2211", "2211"});
+    const std::string png =
+        "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", png_number(2) + png_number(1) + std::string("\x08\x03\0\0\0", 5)) +
+        png_chunk("PLTE", std::string("\0\0\0\x40\x40\x40\x80\x80\x80", 9)) +
+        png_chunk("IDAT", std::string("\x78\x01\x01\x03\x00\xFC\xFF\x00\x02\x01\x00\x08\x00\x04", 14)) +
+        png_chunk("IEND", "");
+    scene.folder.write("map.png", png);
+    CHECK(picture_of(scene.parsed()) == Picture{"2211", "2211", "2211"});
 }
 
 TEST_CASE("a source that can do nothing is refused") {
     const auto description_of = [](const std::string& keys, const std::string& source) {
-        return refusal(with(keys + R"("sources": [{)" + source + R"(, "waveform": {"type": "book"}}])"));
+        return refusal(with_source(source + R"(, "waveform": {"type": "book"})", keys));
     };
     const std::string nothing = "the source would do nothing", tm = R"("mode": "TM", )";
     for (const auto& [keys, source] :
@@ -284,7 +285,6 @@ TEST_CASE("a source that can do nothing is refused") {
 }
 
 TEST_CASE("rectangles and circles are where the scene puts them, the later above the earlier") {
-    using Picture = std::vector<std::string>;
     const auto drawn = [](const std::string& shapes, const Overrides& overrides = {}) {
         return picture_of(parse_scene(R"({"nx": 9, "ny": 5, "dx": 1, "materials": [{"name": "a"}, {"name": "b"},
                                       {"name": "c"}], "shapes": [)" +
@@ -402,17 +402,12 @@ TEST_CASE("a column of numbers drives a source") {
     const gpulab::testing::ScratchFile column;
     column.write("# a comment\n0.5\n\n -1e-3 \n7\n");
     const std::filesystem::path path = std::filesystem::absolute(column.path());
-    const auto scene_with = [&] {
-        return parse_scene(
-            with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": ")" +
-                 path.string() + "\"}}]"),
-            ".");
-    };
-    const Waveform w = scene_with().sources[0].waveform;
+    const auto driven = [&] { return waveform(R"("type": "column", "file": ")" + path.string() + "\""); };
+    const Waveform w = driven();
     CHECK((w.at(1, 1) == 0.5 && w.at(2, 1) == -1e-3 && w.at(3, 1) == 7 && w.at(4, 1) == 0 && w.at(0.5, 1) == 0.5));
     const auto complaint = [&](const std::string& text) {
         column.write(text);
-        return message_of(scene_with);
+        return message_of(driven);
     };
     const std::string begin = "sources[0].waveform.file: " + path.string() + ":";
     for (const auto& [text, number] :
@@ -428,14 +423,14 @@ TEST_CASE("a column of numbers drives a source") {
                                                           {"\x1b[31m\xff\n", "1: '?[31m?'"}})
         CHECK(complaint(text) == begin + number + " is not a finite number");
     column.write("\xEF\xBB\xBF+0.5\n4.9e-324\n-1e-310\n1e-400\n"); // a sampled Gaussian has such numbers
-    CHECK(scene_with().sources[0].waveform.numbers == std::vector<double>{0.5, 5e-324, -1e-310, 0});
+    CHECK(driven().numbers == std::vector<double>{0.5, 5e-324, -1e-310, 0});
     column.write("");
-    CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
+    CHECK_THROWS_AS(driven(), gpulab::UsageError);
 }
 
 TEST_CASE("a file of numbers has the top row first, and each fault in it is one line") {
     const gpulab::testing::ScratchFolder folder;
-    const auto write = [&](const std::string& text) { gpulab::OutputFile(folder.path("n.txt")).write(text); };
+    const auto write = [&](const std::string& text) { folder.write("n.txt", text); };
     const auto parsed = [&](const std::string& keys, const Overrides& overrides = {}) {
         return parse_scene(R"({"nx": 4, "ny": 3, "dx": 1, )" + keys + "}", folder.path(), overrides);
     };
@@ -484,10 +479,7 @@ TEST_CASE("a file of numbers has the top row first, and each fault in it is one 
 
 TEST_CASE("a scene made by a program is refused when its planes have another size, or hold what is no number") {
     const auto description_of = [](const auto& change) {
-        Scene scene;
-        scene.nx = 4;
-        scene.ny = 3;
-        scene.sources.resize(1);
+        Scene scene{.nx = 4, .ny = 3, .sources = {Source{}}};
         change(scene);
         return message_of([&] { check_scene(scene); });
     };

@@ -9,27 +9,43 @@
 #include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "gpulab_testing/verdict.hpp"
 #include "systems.hpp"
 
 namespace cg::testing {
+
+using gpulab::testing::fault_of;
+using gpulab::testing::in_turn;
+using gpulab::testing::verdict;
+
+/// What is wrong with the solution of a system, or "". @throws Unsupported as the variant does
+template <class T> std::string fault_with(Run<T>* run, const Problem<T>& p) {
+    const Reference& reference = reference_of(p);
+    Output<T> out;
+    out.x.resize(p.n());
+    return fault_of(run, p, out, [&] { return compare(p, reference, out); });
+}
 
 /// Solves every system on the current device. A variant may refuse one that does not fit (Unsupported).
 /// @return the first fault, with the system it was found at; "" when all solutions are right
 template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T>>& cases) {
     std::size_t refused = 0;
-    for (const Case<T>& c : cases) {
-        const Reference& reference = reference_of(c.problem);
-        Output<T> out;
-        out.x.resize(c.problem.n());
-        try {
-            const std::string fault =
-                gpulab::testing::fault_of(run, c.problem, out, [&] { return compare(c.problem, reference, out); });
-            if (!fault.empty()) return c.name + ": " + fault;
+    for (const Case<T>& c : cases) try {
+            if (const std::string fault = fault_with(run, c.problem); !fault.empty()) return c.name + ": " + fault;
         } catch (const gpulab::Unsupported&) {
             ++refused;
         }
-    }
     return 2 * refused <= cases.size() ? "" : fmt::format("{} of {} systems were refused", refused, cases.size());
+}
+
+/// The same in a number of parts, with rows shared out in some way.
+template <class T>
+std::string fault_in_parts(Run<T>* run, std::vector<Case<T>> cases, std::size_t parts, Balance balance = Balance::nnz) {
+    for (Case<T>& c : cases) {
+        c.problem.parts = parts;
+        c.problem.balance = balance;
+    }
+    return first_fault<T>(run, cases);
 }
 
 /// The system ((4, 1), (1, 3)) x = (1, 2) from the start (2, 1): the first residual is (-8, -3), and x = (1, 7) / 11.
@@ -41,16 +57,13 @@ template <class T> std::string fault_by_hand(Run<T>* run) {
     const Problem<T> p = make_problem<T>(m.matrix(), {1, 2}, {2, 1}, settings(0, 2));
     Output<T> out;
     out.x.resize(2);
-    return gpulab::testing::fault_of(run, p, out, [&] {
+    return fault_of(run, p, out, [&] {
         const double epsilon = std::numeric_limits<T>::epsilon();
-        gpulab::Comparison c = gpulab::compare<T>({T(1.0 / 11), T(7.0 / 11)}, out.x, 32 * epsilon);
+        const gpulab::Comparison c = gpulab::compare<T>({T(1.0 / 11), T(7.0 / 11)}, out.x, 32 * epsilon);
         const double first = std::sqrt(73.0), second = std::hypot(-0.2810, 0.7492); // r_1 to four digits
-        if (c.passed && (out.history.size() < 2 || std::abs(out.history[0] - first) > 8 * epsilon * first ||
-                         std::abs(out.history[1] - second) > 1e-3)) {
-            c.passed = false;
-            c.message = "the history does not begin with 8.544 and 0.800";
-        }
-        return c;
+        const bool begins = out.history.size() >= 2 && std::abs(out.history[0] - first) <= 8 * epsilon * first &&
+                            std::abs(out.history[1] - second) <= 1e-3;
+        return begins || !c.passed ? c : verdict("the history does not begin with 8.544 and 0.800");
     });
 }
 
@@ -64,18 +77,16 @@ template <class T> std::string whole_fault(Run<T>* run, const std::vector<std::s
         std::vector<T> expected(n);
         for (std::size_t i = 0; i < n; ++i) expected[i] = p.b[i] / 4;
         const auto judge = [&] {
-            gpulab::Comparison c = gpulab::compare(expected, out.x, 0.0);
+            const gpulab::Comparison c = gpulab::compare(expected, out.x, 0.0);
             double bb = 0;
             for (const T v : p.b) bb += static_cast<double>(v) * v;
             const std::vector<double> history = n == 0 ? std::vector<double>{0} : std::vector<double>{std::sqrt(bb), 0};
-            if (c.passed && (out.end != End::converged || out.history != history)) {
-                c.passed = false;
-                c.message = "one iteration must leave a residual of zero; " + describe_end(p, out);
-            }
-            return c;
+            return !c.passed || (out.end == End::converged && out.history == history)
+                       ? c
+                       : verdict("one iteration must leave a residual of zero; " + describe_end(p, out));
         };
         try {
-            const std::string fault = gpulab::testing::fault_of(run, p, out, judge);
+            const std::string fault = fault_of(run, p, out, judge);
             if (!fault.empty()) return fmt::format("{} rows: {}", n, fault);
         } catch (const gpulab::Unsupported&) { // it does not fit; first_fault() counts those
         }
@@ -90,18 +101,14 @@ template <class T> std::string ending_fault(Run<T>* run, std::size_t parts = 0) 
         p.parts = parts;
         Output<T> out;
         out.x.resize(p.n());
-        const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
-            gpulab::Comparison c;
-            c.passed = out.end == e.end && out.iterations() == e.iterations;
-            c.message = "it ends with: " + describe_end(p, out);
+        const std::string fault = fault_of(run, p, out, [&] {
+            if (out.end != e.end || out.iterations() != e.iterations)
+                return verdict("it ends with: " + describe_end(p, out));
             // Each of 50 terms is rounded a few times; the terms are at most 2 in magnitude.
             const double allowed = 50 * 8 * std::numeric_limits<T>::epsilon();
-            if (c.passed && e.end == End::not_positive && !(std::abs(out.curvature - e.curvature) <= allowed)) {
-                c.passed = false;
-                c.message = fmt::format("p . A p is {}, it says, not {}", out.curvature, e.curvature);
-            }
-            if (c.passed) c = compare(p, reference_of(p), out);
-            return c;
+            if (e.end == End::not_positive && !(std::abs(out.curvature - e.curvature) <= allowed))
+                return verdict(fmt::format("p . A p is {}, it says, not {}", out.curvature, e.curvature));
+            return compare(p, reference_of(p), out);
         });
         if (!fault.empty()) return e.system.name + ": " + fault;
     }
@@ -124,11 +131,9 @@ inline std::string overflow_fault(Run<double>* run) {
             make_problem<double>(m.matrix(), {1, sum.of_b, 1}, {0, sum.of_start, 0}, settings(1e-6, 10));
         Output<double> out;
         out.x.resize(3);
-        const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
-            gpulab::Comparison c;
-            c.passed = out.end == End::not_finite && out.history.size() == 1;
-            c.message = "it ends with: " + describe_end(p, out);
-            return c;
+        const std::string fault = fault_of(run, p, out, [&] {
+            const bool ends = out.end == End::not_finite && out.history.size() == 1;
+            return verdict(ends ? "" : "it ends with: " + describe_end(p, out));
         });
         if (!fault.empty()) return fmt::format("{} is infinite: {}", sum.name, fault);
     }
@@ -157,12 +162,9 @@ template <class T> std::string pairs_fault(Run<T>* run, bool on_gpu, bool parts)
                                 : row[0] == 5 ? arrow<T>(301)
                                               : gpulab::generate_matrix<T>(name, gpulab::testing::seed);
         const Case<T> c = system<T>(name, std::move(matrix), s, start);
-        const Reference& reference = reference_of(c.problem);
-        Output<T> out;
-        out.x.resize(c.problem.n());
         std::string fault;
         try {
-            fault = gpulab::testing::fault_of(run, c.problem, out, [&] { return compare(c.problem, reference, out); });
+            fault = fault_with(run, c.problem);
         } catch (const gpulab::Unsupported& e) {
             if (!large) fault = std::string("it refuses: ") + e.what();
         }
@@ -189,17 +191,16 @@ template <class T> std::string contract_violation(const gpulab::Variant<Run<T>>&
 /// The same systems, in other numbers of parts: uneven ones, more than rows, parts without a row.
 template <class T> std::string parts_fault(Run<T>* run, const std::vector<std::size_t>& counts) {
     for (const std::size_t parts : counts) {
-        std::vector<Case<T>> cases;
-        cases.push_back(generated<T>("laplace2d:6x9", settings(0, 6), true));
-        cases.push_back(generated<T>("laplace2d:30x31", settings(1e-4, 300), true));
-        cases.push_back(generated<T>("springs:6x6", settings(0, 8, true), true));
-        cases.push_back(system<T>("arrow", arrow<T>(300), settings(1e-4, 50)));
-        cases.push_back(system<T>("random", random_spd<T>(300, 3), settings(0, 5), true));
-        cases.push_back(generated<T>("stiffness:3", settings(0, 2), true));
-        cases.push_back(generated<T>("stiffness:1", settings(1e-3, 2)));
-        cases.push_back(system<T>("no rows", {}, settings(1e-6, 4)));
-        for (Case<T>& c : cases) c.problem.parts = parts;
-        std::string fault = first_fault<T>(run, cases);
+        std::string fault = fault_in_parts<T>(run,
+                                              {generated<T>("laplace2d:6x9", settings(0, 6), true),
+                                               generated<T>("laplace2d:30x31", settings(1e-4, 300), true),
+                                               generated<T>("springs:6x6", settings(0, 8, true), true),
+                                               system<T>("arrow", arrow<T>(300), settings(1e-4, 50)),
+                                               system<T>("random", random_spd<T>(300, 3), settings(0, 5), true),
+                                               generated<T>("stiffness:3", settings(0, 2), true),
+                                               generated<T>("stiffness:1", settings(1e-3, 2)),
+                                               system<T>("no rows", {}, settings(1e-6, 4))},
+                                              parts);
         if (fault.empty()) fault = whole_fault<T>(run, {2, 5, 64, 1001}, parts);
         if (fault.empty()) fault = ending_fault<T>(run, parts);
         if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
@@ -209,11 +210,10 @@ template <class T> std::string parts_fault(Run<T>* run, const std::vector<std::s
 
 /// Two tiny systems in three parts, for tools that take long.
 template <class T> std::string tiny_parts_fault(Run<T>* run) {
-    std::vector<Case<T>> cases;
-    cases.push_back(generated<T>("laplace2d:3x7", settings(0, 2), true));
-    cases.push_back(system<T>("random", random_spd<T>(20, 2), settings(0, 1), true));
-    for (Case<T>& c : cases) c.problem.parts = 3;
-    return first_fault<T>(run, cases);
+    return fault_in_parts<T>(run,
+                             {generated<T>("laplace2d:3x7", settings(0, 2), true),
+                              system<T>("random", random_spd<T>(20, 2), settings(0, 1), true)},
+                             3);
 }
 
 /// All that every variant must do, on the current device.
@@ -251,13 +251,13 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
             out.x.resize(most + 1);
             Stopwatch once;
             try {
-                gpulab::testing::in_turn([&] { v.run(more, out, once); });
+                in_turn([&] { v.run(more, out, once); });
                 return fmt::format("it takes {} rows, and names only {}", most + 1, most);
             } catch (const gpulab::Unsupported&) {
             }
             out.x.resize(most);
             try {
-                gpulab::testing::in_turn([&] { v.run(p, out, once); });
+                in_turn([&] { v.run(p, out, once); });
             } catch (const gpulab::Unsupported& e) {
                 return fmt::format("it refuses {} rows: {}", most, e.what());
             }
@@ -267,35 +267,24 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
         faults.check("several parts", [&] { return parts_fault<T>(v.run, {1, 2, 3, 4, 7}); });
     if (takes_several_devices(v.name))
         faults.check("parts by speed, and by units and clock", [&] {
-            std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
-                                          generated<T>("stiffness:2", settings(0, 2), true)};
-            for (const Balance balance : {Balance::speed, Balance::units}) {
-                for (Case<T>& c : cases) {
-                    c.problem.parts = 3;
-                    c.problem.balance = balance;
-                }
-                const std::string fault = first_fault<T>(v.run, cases);
-                if (!fault.empty()) return fault;
-            }
-            return std::string();
+            const std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
+                                                generated<T>("stiffness:2", settings(0, 2), true)};
+            const std::string fault = fault_in_parts<T>(v.run, cases, 3, Balance::speed);
+            return fault.empty() ? fault_in_parts<T>(v.run, cases, 3, Balance::units) : fault;
         });
 }
 
 /// For rungs of several devices, on all devices in use: two of them at least. The last system has more rows in each
 /// part than a grid has threads, which are many on a GPU, and a halo of several groups.
 template <class T> std::string all_devices_fault(Run<T>* run, bool on_gpu) {
-    std::vector<Case<T>> cases;
-    cases.push_back(generated<T>("laplace2d:90x70", settings(1e-4, 500), true));
-    cases.push_back(system<T>("random", random_spd<T>(3000, 5), settings(1e-4, 100, true), true));
-    cases.push_back(generated<T>("springs:30x40", settings(0, 20, true)));
-    cases.push_back(generated<T>(on_gpu ? "laplace2d:1000x300" : "laplace2d:1000x60", settings(0, 10), true));
+    const std::vector<Case<T>> cases = {
+        generated<T>("laplace2d:90x70", settings(1e-4, 500), true),
+        system<T>("random", random_spd<T>(3000, 5), settings(1e-4, 100, true), true),
+        generated<T>("springs:30x40", settings(0, 20, true)),
+        generated<T>(on_gpu ? "laplace2d:1000x300" : "laplace2d:1000x60", settings(0, 10), true)};
     for (const std::size_t parts : {0u, 3u, 5u})
         for (const Balance balance : {Balance::nnz, Balance::speed, Balance::units}) {
-            for (Case<T>& c : cases) {
-                c.problem.parts = parts;
-                c.problem.balance = balance;
-            }
-            const std::string fault = first_fault<T>(run, cases);
+            const std::string fault = fault_in_parts<T>(run, cases, parts, balance);
             if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
         }
     return whole_fault<T>(run, {1, 2, 1001, 65536});

@@ -33,38 +33,8 @@ using namespace cg;
 
 namespace perturbed {
 
-namespace {
-template <int warp, int blocks, class RunOfLab>
-void run_perturbed(const RunOfLab& run, const cg::Problem<double>& p, cg::Output<double>& out,
-                   gpulab::Stopwatch& watch) {
-    gpulab::testing::set_perturbed({warp < 0 ? gpulab::testing::LateThreads::all : unsigned(warp), 2, blocks, false});
-    run(p, out, watch);
+void set_late_threads(int warp, unsigned first) {
+    gpulab::testing::set_perturbed({warp < 0 ? gpulab::testing::LateThreads::all : unsigned(warp), 2, first, false});
 }
-} // namespace
-
-template <int warp, int blocks>
-void persistent(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
-    run_perturbed<warp, blocks>(cuda_persistent<double>, p, out, watch);
-}
-template <int warp, int blocks>
-void devices(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
-    run_perturbed<warp, blocks>(cuda_devices<double>, p, out, watch);
-}
-template <int warp, int blocks>
-void devices_stores(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
-    run_perturbed<warp, blocks>(cuda_devices_stores<double>, p, out, watch);
-}
-template cg::Run<double> persistent<-1, 0>;
-template cg::Run<double> persistent<-1, 1>;
-template cg::Run<double> persistent<5, 0>;
-template cg::Run<double> persistent<5, 1>;
-template cg::Run<double> devices<-1, 0>;
-template cg::Run<double> devices<-1, 1>;
-template cg::Run<double> devices<5, 0>;
-template cg::Run<double> devices<5, 1>;
-template cg::Run<double> devices_stores<-1, 0>;
-template cg::Run<double> devices_stores<-1, 1>;
-template cg::Run<double> devices_stores<5, 0>;
-template cg::Run<double> devices_stores<5, 1>;
 
 } // namespace perturbed

@@ -6,13 +6,13 @@
 
 namespace perturbed {
 
-/// The lab's own kernels. @param warp which warp of a block is late; -1: all
-/// @param blocks which blocks are late: those with an even number (0) or an odd one (1)
-template <int warp, int blocks>
-void persistent(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch);
-template <int warp, int blocks>
-void devices(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch);
-template <int warp, int blocks>
-void devices_stores(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch);
+/// The lab's own kernels, in which threads may be late.
+template <class T> cg::Run<T> cuda_persistent;
+template <class T> cg::Run<T> cuda_devices;        ///< see cuda_persistent
+template <class T> cg::Run<T> cuda_devices_stores; ///< see cuda_persistent
+
+/// From now on this warp is late in every other block. @param warp -1: all warps
+/// @param first which blocks: those with an even number (0) or an odd one (1)
+void set_late_threads(int warp, unsigned first);
 
 } // namespace perturbed

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gpulab/input.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
@@ -156,6 +157,15 @@ Case<T> system(const std::string& name, gpulab::Csr<T> matrix, const Settings& s
 template <class T> Case<T> generated(const std::string& what, const Settings& settings = {}, bool start = false) {
     return system(what + (start ? ", from a random start" : ""),
                   gpulab::generate_matrix<T>(what, gpulab::testing::seed), settings, start);
+}
+
+/// What a rung gives, run once.
+template <class T> Output<T> solved(const Problem<T>& p, std::string_view rung = "cpu_sequential") {
+    Output<T> out;
+    out.x.resize(p.n());
+    Stopwatch once;
+    gpulab::testing::in_turn([&] { gpulab::run_of(variants<T>(), rung)(p, out, once); });
+    return out;
 }
 
 /// Settings in one line.

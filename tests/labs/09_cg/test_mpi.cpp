@@ -11,13 +11,16 @@
 #include "gpulab/device.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/environment.hpp"
-#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/in_folder.hpp"
 #include "mpi/link.hpp"
 #include "systems.hpp"
 
 using gpulab::testing::Environment;
+using gpulab::testing::Files;
+using gpulab::testing::InFolder;
 using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
+using namespace cg;
+using namespace cg::testing;
 
 namespace {
 
@@ -27,15 +30,29 @@ constexpr bool with_nccl = true;
 constexpr bool with_nccl = false;
 #endif
 
-/// Runs a command, by default cg_mpi, with this number of ranks.
-Outcome mpi(int ranks, const std::string& arguments, const std::string& command = CG_MPI_PROGRAM) {
-    const Environment root("OMPI_ALLOW_RUN_AS_ROOT", "1"), confirm("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    // One compute unit for each rank's OpenCL device; no shared memory files that a sandbox may lack.
-    const Environment units("POCL_MAX_PTHREAD_COUNT", "1");
-    // Open MPI frees little of what it allocates: the preset sanitize would report that of every rank.
-    const Environment leaks("LSAN_OPTIONS", "detect_leaks=0");
-    static const gpulab::testing::Program timeout("cg_mpi", "/usr/bin/timeout");
-    return timeout(fmt::format("120 " CG_MPIRUN " -np {} {} {}", ranks, command, arguments));
+/// Processes of one program, in a folder of their own.
+struct Ranks : InFolder {
+    explicit Ranks(const Files& files = {}) : InFolder(gpulab::testing::Program("cg_mpi", "/usr/bin/timeout"), files) {}
+
+    /// Runs a command, by default cg_mpi, with this number of ranks.
+    Outcome operator()(int ranks, const std::string& arguments, const std::string& command = CG_MPI_PROGRAM) const {
+        const Environment root("OMPI_ALLOW_RUN_AS_ROOT", "1"), confirm("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        // One compute unit for each rank's OpenCL device; no shared memory files that a sandbox may lack.
+        const Environment units("POCL_MAX_PTHREAD_COUNT", "1");
+        // Open MPI frees little of what it allocates: the preset sanitize would report that of every rank.
+        const Environment leaks("LSAN_OPTIONS", "detect_leaks=0");
+        return InFolder::operator()(fmt::format("120 " CG_MPIRUN " -np {} {} {}", ranks, command, arguments));
+    }
+};
+
+/// Runs cg_mpi without files.
+Outcome mpi(int ranks, const std::string& arguments) { return Ranks()(ranks, arguments); }
+
+/// What was said by a run that must end with exit code 2.
+std::string refusal(const Outcome& outcome) {
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    return outcome.err;
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -71,29 +88,23 @@ void nccl_or_skip(std::size_t gpus) {
 /// @param matrix to generate @param jacobi whether to use it @param link host, nccl, or auto: whatever fits
 void check_ranks(const std::string& on, const std::string& matrix, std::vector<int> counts, bool jacobi = false,
                  const std::string& link = "auto") {
-    const auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-10, 10000, jacobi), true);
-    const ScratchFile rhs, start;
-    rhs.write(gpulab::array_text(c.problem.b));
-    start.write(gpulab::array_text(c.problem.start));
-    cg::Output<double> expected;
-    cg::Stopwatch once;
-    gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, expected, once);
+    const auto c = generated<double>(matrix, settings(1e-10, 10000, jacobi), true);
+    const Ranks here({{"b", gpulab::array_text(c.problem.b)}, {"start", gpulab::array_text(c.problem.start)}});
+    const Output<double> expected = solved(c.problem);
     double size = 0;
     for (const double v : expected.x) size = std::max(size, std::abs(v));
     for (const int ranks : counts) {
         INFO(matrix << " with " << ranks << " ranks on " << on << ", link " << link);
-        const ScratchFile file, json, history;
-        const Outcome outcome =
-            mpi(ranks, fmt::format("--on {} --generate {} --seed {} --rhs {} --start {} --tolerance 1e-10 --repeat 1 "
-                                   "--solution {} --json {} --history {} --link {} {}",
-                                   on, matrix, gpulab::testing::seed, rhs.path(), start.path(), file.path(),
-                                   json.path(), history.path(), link, jacobi ? "--preconditioner jacobi" : ""));
+        const Outcome outcome = here(
+            ranks, fmt::format("--on {} --generate {} --seed {} --rhs b --start start --tolerance 1e-10 --repeat 1 "
+                               "--solution x --json json --history history --link {} {}",
+                               on, matrix, gpulab::testing::seed, link, jacobi ? "--preconditioner jacobi" : ""));
         INFO(outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
-        const auto x = gpulab::read_vector<double>(file.path());
+        const auto x = gpulab::read_vector<double>(here.path("x"));
         REQUIRE(x.size() == expected.x.size());
         for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(x[i] - expected.x[i]) <= 1e-6 * size);
-        const auto run = json.json()["variants"][0];
+        const auto run = here.json("json")["variants"][0];
         CHECK(run["ranks"] == ranks);
         CHECK(run["backend"] == on.substr(0, on.find(' ')));
         CHECK(run["status"] == "passed"); // the program compares the history, too
@@ -102,7 +113,7 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
         CHECK(run["link"] == (link == "auto" ? fits : link));
         CHECK(has(outcome.out, run["link"] == "nccl" ? ", by NCCL " : ", by host memory"));
 
-        std::istringstream lines(history.text());
+        std::istringstream lines(here.text("history"));
         std::string line;
         REQUIRE(std::getline(lines, line));
         CHECK(line == "variant,iteration,residual");
@@ -140,26 +151,23 @@ void check_halt(int ranks, const std::string& with, int seconds) {
 
 /// The exit codes and messages of solutions that fail.
 void check_ends(int ranks, const std::string& with) {
-    Outcome outcome = mpi(ranks, with + " --generate laplace2d:20 --limit 3 --repeat 1");
+    const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
+    const Ranks here({{"indefinite", symmetric + "3 3 3\n1 1 1\n2 2 -5\n3 3 1\n"},
+                      {"overflowing", overflowing_matrix},
+                      {"exhausting", exhausting_matrix()},
+                      {"b", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n"}});
+    const std::string arguments = with + " --repeat 1 ";
+    Outcome outcome = here(ranks, arguments + "--generate laplace2d:20 --limit 3");
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "not converged within 3 iterations"));
-    const ScratchFile matrix;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 2 -5\n3 3 1\n");
-    outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path());
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "the matrix is not positive definite: p.Ap = -"));
-    CHECK(mpi(ranks, with + " --repeat 1 --tolerance 0 --matrix " + matrix.path()).exit_code == 2);
-    matrix.write(cg::testing::overflowing_matrix);
-    const ScratchFile rhs, solution;
-    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
-    outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path() + " --rhs " + rhs.path() + " --solution " +
-                             solution.path());
-    CHECK(outcome.exit_code == 2);
+    CHECK(
+        has(refusal(here(ranks, arguments + "--matrix indefinite")), "the matrix is not positive definite: p.Ap = -"));
+    CHECK(here(ranks, arguments + "--tolerance 0 --matrix indefinite").exit_code == 2);
+    outcome = here(ranks, arguments + "--matrix overflowing --rhs b --solution x");
+    CHECK(has(refusal(outcome), "x has x after iteration 0\n"));
     CHECK(has(outcome.out, "1 right, 0 wrong, 0 skipped")); // the ranks did what one core does
-    CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
-    CHECK(gpulab::read_vector<double>(solution.path()) == std::vector<double>{0, 0});
-    matrix.write(cg::testing::exhausting_matrix());
-    outcome = mpi(ranks, with + " --repeat 1 --tolerance 1e-300 --matrix " + matrix.path());
+    CHECK(gpulab::read_vector<double>(here.path("x")) == std::vector<double>{0, 0});
+    outcome = here(ranks, arguments + "--tolerance 1e-300 --matrix exhausting");
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, " iterations the residual is rounding only: "));
 }
@@ -174,12 +182,12 @@ TEST_CASE("one to four ranks on CPU cores give the same answer", "[cpu]") {
 
 TEST_CASE("ranks on the cores of one computer are held against its memory bandwidth once", "[cpu]") {
     for (const int ranks : {1, 2, 4}) {
-        const ScratchFile json;
+        const Ranks here;
         const Outcome outcome =
-            mpi(ranks, "--on cpu --generate laplace2d:60 --tolerance 0 --limit 50 --repeat 1 --json " + json.path());
+            here(ranks, "--on cpu --generate laplace2d:60 --tolerance 0 --limit 50 --repeat 1 --json json");
         INFO(ranks << " ranks\n" << outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
-        const auto run = json.json();
+        const auto run = here.json("json");
         const auto& v = run["variants"][0];
         CHECK(v["devices"] == 1);
         CHECK(v["device"] == "cpu:0");
@@ -191,18 +199,18 @@ TEST_CASE("ranks on the cores of one computer are held against its memory bandwi
 
 TEST_CASE("a device that ranks share counts once, and one with the same address on another computer counts, too",
           "[cpu]") {
-    using cg::Place;
+    using Place;
     std::vector<Place> places(4);
-    CHECK(cg::count_devices(places) == 1); // all on the cores of one computer
+    CHECK(count_devices(places) == 1); // all on the cores of one computer
     places[2].computer = places[3].computer = 2;
-    CHECK(cg::count_devices(places) == 2);
+    CHECK(count_devices(places) == 2);
     for (Place& place : places) {
         place.on = gpulab::Backend::cuda;
-        cg::copy_text("0000:01:00.0", place.address);
+        copy_text("0000:01:00.0", place.address);
     }
-    CHECK(cg::count_devices(places) == 2);
-    cg::copy_text("0000:02:00.0", places[1].address);
-    CHECK(cg::count_devices(places) == 3);
+    CHECK(count_devices(places) == 2);
+    copy_text("0000:02:00.0", places[1].address);
+    CHECK(count_devices(places) == 3);
 }
 
 TEST_CASE("ranks on the CPU with several threads give the same answer", "[cpu]") {
@@ -252,14 +260,13 @@ TEST_CASE("ranks linked by host memory give the same answer, also when they shar
     gpus_or_skip();
     check_ranks("cuda", "laplace2d:31x17", {1, 2, 3}, true, "host");
     const int ranks = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size()) + 1;
-    Outcome outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1");
+    const Outcome outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 0);
     const std::string shared = fmt::format("ranks 0 and {} share a GPU, and NCCL needs one for each", ranks - 1);
     CHECK(has(outcome.out, ", by host memory (" + shared + ")\n"));
-    outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1 --link nccl");
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "cg_mpi: --link nccl: " + shared + "\n"));
+    CHECK(has(refusal(mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1 --link nccl")),
+              "cg_mpi: --link nccl: " + shared + "\n"));
 }
 
 TEST_CASE("one rank linked by NCCL gives the same answer, and every end has its exit code", "[cuda]") {
@@ -294,110 +301,92 @@ TEST_CASE("a rank that dies ends the others with an error", "[cpu]") { check_dea
 TEST_CASE("a rank that stops ends the others after the time limit", "[cpu]") { check_halt(4, "--on cpu", 2); }
 
 TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
-    using cg::Place;
+    using Place;
     const auto gpu = [](int computer, const std::string& pci) {
         Place place;
         place.on = gpulab::Backend::cuda;
         place.computer = computer;
-        cg::copy_text(pci, place.address);
+        copy_text(pci, place.address);
         return place;
     };
     const std::vector<Place> apart = {gpu(0, "0000:01:00.0"), gpu(0, "0000:02:00.0"), gpu(2, "0000:01:00.0")};
-    CHECK(cg::why_not_nccl(apart, true).empty());
-    CHECK(cg::why_not_nccl(apart, false) == "cg_mpi is built without NCCL");
+    CHECK(why_not_nccl(apart, true).empty());
+    CHECK(why_not_nccl(apart, false) == "cg_mpi is built without NCCL");
     std::vector<Place> places = apart;
     places.push_back(gpu(2, "0000:01:00.0"));
     const std::string shared = "ranks 2 and 3 share a GPU, and NCCL needs one for each";
-    CHECK(cg::why_not_nccl(places, true) == shared);
+    CHECK(why_not_nccl(places, true) == shared);
     places = apart;
     places[1] = Place();
-    CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on a CPU core, and NCCL is for GPUs");
+    CHECK(why_not_nccl(places, true) == "rank 1 computes on a CPU core, and NCCL is for GPUs");
     places[1].on = gpulab::Backend::opencl;
-    CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on an OpenCL device, and NCCL is for GPUs");
+    CHECK(why_not_nccl(places, true) == "rank 1 computes on an OpenCL device, and NCCL is for GPUs");
 
-    CHECK(cg::takes_nccl("auto", ""));
-    CHECK(cg::takes_nccl("nccl", ""));
-    CHECK_FALSE(cg::takes_nccl("host", ""));
-    CHECK_FALSE(cg::takes_nccl("auto", shared));
-    CHECK_FALSE(cg::takes_nccl("host", shared));
-    CHECK_THROWS_AS(cg::takes_nccl("nccl", shared), gpulab::UsageError);
+    CHECK(takes_nccl("auto", ""));
+    CHECK(takes_nccl("nccl", ""));
+    CHECK_FALSE(takes_nccl("host", ""));
+    CHECK_FALSE(takes_nccl("auto", shared));
+    CHECK_FALSE(takes_nccl("host", shared));
+    CHECK_THROWS_AS(takes_nccl("nccl", shared), gpulab::UsageError);
 }
 
 TEST_CASE("when a file cannot be written, rank 0 writes the others, and the exit code is 2", "[cpu]") {
     if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
-    const ScratchFile history, json;
-    const Outcome outcome = mpi(1, "--on cpu --generate laplace2d:4 --repeat 1 --solution /dev/full --history " +
-                                       history.path() + " --json " + json.path());
-    INFO(outcome.out << outcome.err);
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "cg_mpi: cannot write /dev/full: "));
-    CHECK(history.text().starts_with("variant,iteration,residual\n"));
-    CHECK(json.json()["variants"][0]["status"] == "passed");
+    const Ranks here;
+    const Outcome outcome = here(1, "--on cpu --generate laplace2d:4 --repeat 1 --solution /dev/full --history history "
+                                    "--json json");
+    CHECK(has(refusal(outcome), "cg_mpi: cannot write /dev/full: "));
+    CHECK(here.text("history").starts_with("variant,iteration,residual\n"));
+    CHECK(here.json("json")["variants"][0]["status"] == "passed");
     CHECK(has(outcome.out, "converged after "));
 }
 
 TEST_CASE("a link that cannot be is refused once", "[cpu]") {
-    Outcome outcome = mpi(3, "--on cpu --link nccl");
-    CHECK(outcome.exit_code == 2);
-    const std::string message = "cg_mpi: --link nccl: rank 0 computes on a CPU core, and NCCL is for GPUs\n";
-    CHECK(has(outcome.err, message));
-    CHECK(outcome.err.find(message) == outcome.err.rfind(message));
-    outcome = mpi(2, "--on cpu --link carrier-pigeon");
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "cg_mpi: --link: 'carrier-pigeon' is not auto, host or nccl\n"));
+    const std::string said = refusal(mpi(3, "--on cpu --link nccl")),
+                      message = "cg_mpi: --link nccl: rank 0 computes on a CPU core, and NCCL is for GPUs\n";
+    CHECK(has(said, message));
+    CHECK(said.find(message) == said.rfind(message));
+    CHECK(has(refusal(mpi(2, "--on cpu --link carrier-pigeon")),
+              "cg_mpi: --link: 'carrier-pigeon' is not auto, host or nccl\n"));
 }
 
 TEST_CASE("options that ranks do not use, and systems that do not fit into the memory, are refused", "[cpu]") {
     for (const std::string option :
          {"--list", "--variant cpu_threads", "--backend opencl", "--device cpu:0", "--flush-l2", "--study list"}) {
-        const Outcome outcome = mpi(2, option);
-        INFO(option << ": " << outcome.err);
-        CHECK(outcome.exit_code == 2);
-        CHECK(has(outcome.err, "cg_mpi: " + option.substr(0, option.find(' ')) + ": "));
+        INFO(option);
+        CHECK(has(refusal(mpi(2, option)), "cg_mpi: " + option.substr(0, option.find(' ')) + ": "));
     }
     for (const std::string arguments :
          {"--on opencl --threads 2", "--threads 0 --on cpu", "--balance fair --on cpu", "--balance units --on cpu"}) {
-        const Outcome outcome = mpi(2, arguments);
-        INFO(arguments << ": " << outcome.err);
-        CHECK(outcome.exit_code == 2);
-        CHECK(outcome.err.starts_with("cg_mpi: --"));
+        INFO(arguments);
+        CHECK(refusal(mpi(2, arguments)).starts_with("cg_mpi: --"));
     }
-    for (const std::string arguments : {"--generate laplace2d:40000", "--generate laplace3d:1200"}) {
-        const Outcome outcome = mpi(2, "--on cpu " + arguments);
-        CHECK(outcome.exit_code == 2);
-        CHECK(has(outcome.err, "cg_mpi: " + arguments.substr(11) + " in 2 ranks: this problem needs "));
-    }
+    for (const std::string matrix : {"laplace2d:40000", "laplace3d:1200"})
+        CHECK(has(refusal(mpi(2, "--on cpu --generate " + matrix)),
+                  "cg_mpi: " + matrix + " in 2 ranks: this problem needs "));
 }
 
 TEST_CASE("what one rank alone refuses ends all of them", "[cpu]") {
-    const ScratchFile matrix;
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n");
+    const Ranks here({{"A", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n"}});
     // Only rank 0 finds its matrix. Open MPI and MPICH tell a process its number by different names.
-    const std::string number = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}";
-    Outcome outcome =
-        mpi(3,
-            fmt::format("-c 'if [ \"{0}\" = 0 ]; then m={1}; else m={1}.{0}; fi; exec {2} --on cpu --matrix $m'",
-                        number, matrix.path(), CG_MPI_PROGRAM),
-            "sh");
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "cg_mpi: rank 1: "));
-    CHECK(has(outcome.err, matrix.path() + ".1"));
+    const std::string said = refusal(here(3,
+                                          "-c 'n=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; if [ \"$n\" = 0 ]; then m=A; else "
+                                          "m=A.$n; fi; exec " CG_MPI_PROGRAM " --on cpu --matrix $m'",
+                                          "sh"));
+    CHECK(has(said, "cg_mpi: rank 1: "));
+    CHECK(has(said, "A.1"));
     // Only rank 0 opens files that are written.
     for (const std::string option : {"--json", "--csv", "--solution", "--history"}) {
-        outcome = mpi(2, "--on cpu --generate laplace2d:20 --repeat 1 " + option + " " + matrix.path() + ".folder/x");
-        INFO(option << ": " << outcome.err);
-        CHECK(outcome.exit_code == 2);
-        CHECK(has(outcome.err, "cg_mpi: cannot write " + matrix.path() + ".folder/x: "));
+        INFO(option);
+        CHECK(has(refusal(mpi(2, "--on cpu --generate laplace2d:20 --repeat 1 " + option + " folder/x")),
+                  "cg_mpi: cannot write folder/x: "));
     }
 }
 
 TEST_CASE("what all ranks refuse is said once, and every end has its exit code", "[cpu]") {
-    const ScratchFile matrix;
-    matrix.write("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n");
-    const Outcome outcome = mpi(3, "--on cpu --matrix " + matrix.path());
-    CHECK(outcome.exit_code == 2);
-    CHECK(
-        has(outcome.err, "cg_mpi: " + matrix.path() + " is not symmetric: element (1, 2) is 1, element (2, 1) is 0\n"));
-    CHECK(outcome.err.find("symmetric") == outcome.err.rfind("symmetric"));
+    const Ranks here({{"A", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n"}});
+    const std::string said = refusal(here(3, "--on cpu --matrix A"));
+    CHECK(has(said, "cg_mpi: A is not symmetric: element (1, 2) is 1, element (2, 1) is 0\n"));
+    CHECK(said.find("symmetric") == said.rfind("symmetric"));
     check_ends(2, "--on cpu");
 }

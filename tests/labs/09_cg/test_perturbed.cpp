@@ -19,6 +19,9 @@
 #include "gpulab_testing/program.hpp"
 #include "systems.hpp"
 
+using namespace cg;
+using namespace cg::testing;
+
 namespace {
 
 // PoCL 3.1 ends with an assertion when two of its threads begin kernels of two queues at the same time. In a process
@@ -56,13 +59,13 @@ void note(cl_command_queue queue) {
 
 /// Solves a system of three parts with each of the commands late in turn.
 /// @return what is wrong, or ""
-std::string late_fault(cg::Run<double>* run) {
-    auto c = cg::testing::generated<double>("laplace2d:6x9", cg::testing::settings(0, 2), true);
+std::string late_fault(Run<double>* run) {
+    auto c = generated<double>("laplace2d:6x9", settings(0, 2), true);
     c.problem.parts = 3;
     const auto solved = [&](std::size_t late) {
-        cg::Output<double> out;
+        Output<double> out;
         out.x.resize(c.problem.n());
-        cg::Stopwatch once;
+        Stopwatch once;
         gpulab::testing::in_turn([&] {
             begin(late);
             run(c.problem, out, once);
@@ -71,15 +74,15 @@ std::string late_fault(cg::Run<double>* run) {
         return out;
     };
     (void)solved(none); // tries numbers of groups, and the runs that follow use what it found
-    const cg::Output<double> expected = solved(none);
+    const Output<double> expected = solved(none);
     const std::size_t all = commands;
     if (all < 30) return fmt::format("{} commands", all);
-    if (const auto right = cg::compare(c.problem, cg::make_reference(c.problem), expected); !right.passed)
+    if (const auto right = compare(c.problem, make_reference(c.problem), expected); !right.passed)
         return "no command is late, and " + right.message;
     for (std::size_t late = 0; late < all; ++late) {
-        const cg::Output<double> out = solved(late);
+        const Output<double> out = solved(late);
         if (commands != all) return fmt::format("{} commands, then {}", all, commands);
-        if (!cg::same_bits(out.history, expected.history) || out.x != expected.x)
+        if (!same_bits(out.history, expected.history) || out.x != expected.x)
             return fmt::format("command {} of {} is late, and the result is another", late + 1, all);
     }
     return "";
@@ -131,8 +134,8 @@ cl_int __wrap_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const v
 
 TEST_CASE("late commands change no result of the rungs for several OpenCL devices", "[opencl]") {
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl))
-        for (const auto& v : cg::variants<double>()) {
-            if (v.backend != gpulab::Backend::opencl || !cg::takes_several_devices(v.name)) continue;
+        for (const auto& v : variants<double>()) {
+            if (v.backend != gpulab::Backend::opencl || !takes_several_devices(v.name)) continue;
             if (!gpulab::unmet_need(v.needs, device).empty()) continue;
             gpulab::use(device);
             INFO(v.name << " on " << device.name);
@@ -151,16 +154,11 @@ TEST_CASE("opencl_tuned tries one group per compute unit and two, and with many 
         for (const char* const matrix : {"laplace2d:6x9", "laplace2d:64"}) {
             gpulab::use(device);
             INFO(matrix << " on " << device.name);
-            auto c = cg::testing::generated<float>(matrix, cg::testing::settings(0, 1));
+            auto c = generated<float>(matrix, settings(0, 1));
             const gpulab::testing::ScratchFile tuning; // nothing has been found yet
             c.problem.tuning = tuning.path();
-            cg::Output<float> out;
-            out.x.resize(c.problem.n());
-            cg::Stopwatch once;
-            gpulab::testing::in_turn([&] {
-                begin();
-                gpulab::run_of(cg::variants<float>(), "opencl_tuned")(c.problem, out, once);
-            });
+            begin();
+            solved(c.problem, "opencl_tuned");
             REQUIRE(sizes.size() >= 2);
             CHECK(*std::next(sizes.begin()) == 2 * *sizes.begin());
             if (c.problem.n() < 4096) CHECK(sizes.size() == 2);
@@ -169,22 +167,22 @@ TEST_CASE("opencl_tuned tries one group per compute unit and two, and with many 
 
 TEST_CASE("with --flush-l2, OpenCL rungs empty the cache of every part before every run", "[opencl]") {
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl))
-        for (const auto& v : cg::variants<float>()) {
+        for (const auto& v : variants<float>()) {
             if (v.backend != gpulab::Backend::opencl) continue;
             gpulab::use(device);
             INFO(v.name << " on " << device.name);
-            auto c = cg::testing::generated<float>("laplace2d:6x9", cg::testing::settings(0, 2));
+            auto c = generated<float>("laplace2d:6x9", settings(0, 2));
             c.problem.parts = 3;
             for (const bool flush : {false, true}) {
-                cg::Output<float> out;
+                Output<float> out;
                 out.x.resize(c.problem.n());
-                cg::Stopwatch watch(0, 2, 0, flush);
+                Stopwatch watch(0, 2, 0, flush);
                 gpulab::testing::in_turn([&] {
                     begin();
                     v.run(c.problem, out, watch);
                 });
                 // Two timed runs, and one for the times of the kernels.
-                CHECK(flushes == (flush ? cg::takes_several_devices(v.name) ? 9 : 3 : 0));
+                CHECK(flushes == (flush ? takes_several_devices(v.name) ? 9 : 3 : 0));
             }
         }
 }

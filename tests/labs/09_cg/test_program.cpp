@@ -1,11 +1,12 @@
 // The program as a user meets it: the contract of all programs, and what is this lab's own.
+#include <zlib.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,29 +21,38 @@
 #include "checks.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/contract.hpp"
+#include "gpulab_testing/in_folder.hpp"
 #include "studies.hpp"
 
+using gpulab::testing::InFolder;
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
-using gpulab::testing::ScratchFile;
-using gpulab::testing::ScratchFolder;
 using gpulab::testing::StudyCase;
 using Json = nlohmann::json;
+using namespace cg;
+using namespace cg::testing;
 
 namespace {
 const gpulab::testing::Program program("cg", CG_PROGRAM);
 
 /// Excuses the rungs that are wrong by their own test.
 gpulab::testing::KnownWrong wrong_rungs() {
-    return gpulab::testing::known_wrong(cg::variants<double>(), [](const auto& v) {
-        return cg::testing::first_fault<double>(v.run, cg::testing::all_systems<double>());
-    });
+    return gpulab::testing::known_wrong(
+        variants<double>(), [](const auto& v) { return first_fault<double>(v.run, all_systems<double>()); });
 }
 
 /// Whether the program ended well, or with 1: a variant is wrong, which its own test says.
 bool ran(const Outcome& outcome) { return outcome.exit_code == 0 || outcome.exit_code == 1; }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The words of a text, with one blank behind each.
+std::string in_one_line(const std::string& text) {
+    std::string line;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) line += word + ' ';
+    return line;
+}
 
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
@@ -60,7 +70,7 @@ std::string derived_fault(const nlohmann::json& v) {
 gpulab::testing::Operation operation(const std::string& type) {
     return {"--generate springs:6x5 --preconditioner jacobi --tolerance 1e-4 --repeat 2 --type " + type,
             {{"matrix", "springs:6x5"}, {"n", 60}, {"preconditioner", "jacobi"}, {"type", type}},
-            gpulab::testing::backends_of(cg::variants<double>()),
+            gpulab::testing::backends_of(variants<double>()),
             "cpu_sequential",
             wrong_rungs(),
             [](const Json&, const Json& v) -> std::string {
@@ -85,8 +95,8 @@ const gpulab::testing::ProgramCases contract([] {
     return gpulab::testing::LabProgram{
         .program = program,
         .readme = CG_README,
-        .variants = names_of(cg::variants<double>()),
-        .studies = cg::study_list(),
+        .variants = names_of(variants<double>()),
+        .studies = study_list(),
         .options = "--matrix --generate --rhs --start --solution --history --trace --write --tolerance --criterion "
                    "--limit --method --preconditioner --type --parts --balance --tuning --rows",
         .smallest = "--generate laplace2d:4",
@@ -134,81 +144,70 @@ const gpulab::testing::ProgramCases contract([] {
                        const Json& v) { return problem["n"].get<double>() * v["iterations"].get<double>(); },
         .growth = {{"--rows 300", 3, wrong_rungs()}}};
 });
-} // namespace
-
-namespace {
-const std::string lower = "%%MatrixMarket matrix coordinate real symmetric\n2 2 ", // the triangle that stands in a file
-    column = "%%MatrixMarket matrix array real general\n2 1\n";
+/// The text of a symmetric 2 x 2 matrix, of the triangle that stands in a file, and of a vector of two numbers.
+std::string matrix_of(const std::string& entries) {
+    const auto count = std::ranges::count(entries, '\n');
+    return fmt::format("%%MatrixMarket matrix coordinate real symmetric\n2 2 {}\n{}", count, entries);
+}
+std::string vector_of(const std::string& a, const std::string& b) {
+    return "%%MatrixMarket matrix array real general\n2 1\n" + a + "\n" + b + "\n";
 }
 
+/// Whether a file has a vector of two numbers near 1/11 and 7/11.
+bool is_solution(const std::string& path, double tolerance) {
+    const auto x = gpulab::read_vector<double>(path);
+    return x.size() == 2 && std::abs(x[0] - 1.0 / 11) < tolerance && std::abs(x[1] - 7.0 / 11) < tolerance;
+}
+} // namespace
+
 TEST_CASE("a system from files is solved, and the solution is written", "[program]") {
-    const ScratchFile matrix, rhs, start, solution, history;
-    matrix.write(lower + "3\n1 1 4\n2 1 1\n2 2 3\n");
-    rhs.write(column + "1\n2\n");
-    start.write(column + "2\n1\n");
-    const Outcome outcome = program.done("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " +
-                                         start.path() + " --solution " + solution.path() + " --history " +
-                                         history.path() + " --tolerance 1e-12 --backend cpu --repeat 1");
-    const auto x = gpulab::read_vector<double>(solution.path());
-    REQUIRE(x.size() == 2);
-    CHECK(std::abs(x[0] - 1.0 / 11) < 1e-12);
-    CHECK(std::abs(x[1] - 7.0 / 11) < 1e-12);
-    CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,8.54"));
+    const InFolder here(
+        program,
+        {{"A", matrix_of("1 1 4\n2 1 1\n2 2 3\n")}, {"b", vector_of("1", "2")}, {"start", vector_of("2", "1")}});
+    const Outcome outcome = here.done("--matrix A --rhs b --start start --solution x --history h --tolerance 1e-12 "
+                                      "--backend cpu --repeat 1");
+    CHECK(is_solution(here.path("x"), 1e-12));
+    CHECK(here.text("h").starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,8.54"));
     CHECK(has(outcome.out, "converged after 2 iterations"));
 }
 
 TEST_CASE("a system with a right-hand side from a file is solved once, unless it is to be measured", "[program]") {
-    const ScratchFile matrix, rhs, solution, history;
-    matrix.write(lower + "3\n1 1 4\n2 1 1\n2 2 3\n");
-    rhs.write(column + "1\n2\n");
-    const std::string system = "--matrix " + matrix.path() + " --rhs " + rhs.path() + " --backend cpu ";
-    const std::string files = "--solution " + solution.path() + " --history " + history.path();
-    for (const char* type : {"double", "float"}) {
-        const Outcome once = program.done(system + files + " --tolerance 1e-6 --type " + type);
+    const InFolder here(program, {{"A", matrix_of("1 1 4\n2 1 1\n2 2 3\n")}, {"b", vector_of("1", "2")}});
+    const std::string system = "--matrix A --rhs b --backend cpu ";
+    for (const std::string type : {"double", "float"}) {
+        const Outcome once = here.done(system + "--solution x --history h --tolerance 1e-6 --type " + type);
         CHECK(once.err == "");
-        CHECK(once.out.starts_with(matrix.path() + ": 2 x 2, 4 non-zeros\nsolved by cpu_threads on cpu:0 in "));
+        CHECK(once.out.starts_with("A: 2 x 2, 4 non-zeros\nsolved by cpu_threads on cpu:0 in "));
         CHECK(has(once.out, " ms\nconverged after 2 iterations"));
         CHECK(std::ranges::count(once.out, '\n') == 3);
-        const auto x = gpulab::read_vector<double>(solution.path());
-        REQUIRE(x.size() == 2);
-        CHECK(std::abs(x[0] - 1.0 / 11) < 1e-6);
-        CHECK(std::abs(x[1] - 7.0 / 11) < 1e-6);
-        CHECK(history.text().starts_with("variant,iteration,residual\ncpu_threads on cpu:0,0,2.236"));
-        CHECK(std::ranges::count(history.text(), '\n') == 4);
+        CHECK(is_solution(here.path("x"), 1e-6));
+        CHECK(here.text("h").starts_with("variant,iteration,residual\ncpu_threads on cpu:0,0,2.236"));
+        CHECK(std::ranges::count(here.text("h"), '\n') == 4);
     }
-    const ScratchFile csv, json, trace;
-    for (const std::string& measuring :
-         {std::string("--repeat 1"), std::string("--warmup 0"), std::string("--variant cpu_sequential"),
-          std::string("--parts 2"), std::string("--flush-l2"), "--csv " + csv.path(), "--json " + json.path()}) {
-        const Outcome measured = program.done(system + measuring);
+    for (const std::string measuring : {"--repeat 1", "--warmup 0", "--variant cpu_sequential", "--parts 2",
+                                        "--flush-l2", "--csv csv", "--json json"}) {
+        const Outcome measured = here.done(system + measuring);
         CHECK(has(measured.out, "cpu_sequential"));
         CHECK_FALSE(has(measured.out, "solved by"));
     }
-    CHECK(has(csv.text(), "cpu_sequential"));
-    CHECK(has(json.text(), "cpu_sequential"));
-    const Outcome traced = program(system + "--trace " + trace.path()); // two iterations are too few
+    CHECK(has(here.text("csv"), "cpu_sequential"));
+    CHECK(has(here.text("json"), "cpu_sequential"));
+    const Outcome traced = here(system + "--trace trace"); // two iterations are too few
     CHECK(traced.exit_code == 2);
-    CHECK(has(traced.err, trace.path() + ": not written"));
+    CHECK(has(traced.err, "trace: not written"));
     // Not converged: x is written, and the exit code says so.
-    const Outcome early = program(system + files + " --limit 1");
+    const Outcome early = here(system + "--solution early --limit 1");
     CHECK(early.exit_code == 1);
     CHECK(has(early.err, "cpu_threads on cpu:0: "));
-    CHECK(gpulab::read_vector<double>(solution.path()).size() == 2);
+    CHECK(gpulab::read_vector<double>(here.path("early")).size() == 2);
     // Not positive definite.
-    matrix.write(lower + "3\n1 1 1\n2 1 5\n2 2 1\n");
-    const Outcome indefinite = program(system);
+    here.write("A", matrix_of("1 1 1\n2 1 5\n2 2 1\n"));
+    const Outcome indefinite = here(system);
     CHECK(indefinite.exit_code == 2);
     CHECK(has(indefinite.err, "not positive definite"));
 }
 
 namespace {
-/// The matrices whose files are in matrices/, and the name of a file there.
-const std::vector<std::string> matrices_in_files = {"stiffness:24", "laplace2d:6x5", "laplace3d:4x3x3", "springs:4x4"};
-std::string file_of(std::string matrix) {
-    matrix[matrix.find(':')] = '-';
-    return CG_MATRICES + matrix + ".mtx";
-}
-
 /// Solves the system of a matrix file and a right-hand side of random numbers with the program, and judges what it
 /// writes.
 /// @param expected what the file holds @param arguments which variants run
@@ -216,27 +215,25 @@ template <class T>
 void check_solution(const std::string& file, const gpulab::Csr<T>& expected, const std::string& arguments) {
     const auto read = gpulab::read_matrix_market<T>(file);
     REQUIRE(read == expected); // to the last bit
-    const auto c = cg::testing::system<T>(file, read, cg::testing::settings(1e-5, 5000, true));
-    const cg::Problem<T>& p = c.problem;
-    const ScratchFile rhs, solution, json;
-    rhs.write(gpulab::array_text(p.b));
-    const Outcome outcome = program(
-        fmt::format("--matrix {} --rhs {} --solution {} --json {} --type {} --tolerance 1e-5 --limit 5000 "
-                    "--preconditioner jacobi --repeat 1 {}",
-                    file, rhs.path(), solution.path(), json.path(), sizeof(T) == 8 ? "double" : "float", arguments));
+    const auto c = system<T>(file, read, settings(1e-5, 5000, true));
+    const Problem<T>& p = c.problem;
+    const InFolder here(program, {{"b", gpulab::array_text(p.b)}});
+    const Outcome outcome = here(fmt::format("--matrix {} --rhs b --solution x --json json --type {} --tolerance 1e-5 "
+                                             "--limit 5000 --preconditioner jacobi --repeat 1 {}",
+                                             file, sizeof(T) == 8 ? "double" : "float", arguments));
     INFO(file << '\n' << outcome.out << outcome.err);
     REQUIRE(ran(outcome));
-    const auto run = json.json();
+    const auto run = here.json("json");
     CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
-    cg::Output<T> out;
-    out.x = gpulab::read_vector<T>(solution.path());
+    Output<T> out;
+    out.x = gpulab::read_vector<T>(here.path("x"));
     REQUIRE(out.x.size() == p.n());
     out.history.push_back(p.stop_at / 1e-5); // the start is zero: the norm of b
     for (const auto& v : run["variants"])    // the variants may differ by an iteration
         if (v["status"] == "passed" && v["iterations"] >= out.history.size())
             out.history.resize(v["iterations"].template get<std::size_t>() + 1);
     CHECK(out.iterations() > 1);
-    CHECK(cg::true_residual(p, out.x) <= p.stop_at + cg::residual_gap(p, out));
+    CHECK(true_residual(p, out.x) <= p.stop_at + residual_gap(p, out));
 }
 } // namespace
 
@@ -245,106 +242,100 @@ TEST_CASE("a file that the program writes of each generator's matrix is read bac
     const auto check = []<class T>(T) {
         for (const std::string matrix :
              {"stiffness:200", "laplace2d:17x12", "laplace3d:5x6x7", "springs:7x5", "springs:3x4x3"}) {
-            const ScratchFile file;
-            REQUIRE(
-                program(fmt::format("--generate {} --type {} --seed {} --backend cpu --repeat 1 --limit 1 "
-                                    "--tolerance 0 --write {}",
-                                    matrix, sizeof(T) == 8 ? "double" : "float", gpulab::testing::seed, file.path()))
-                    .exit_code == 0);
-            check_solution(file.path(), gpulab::generate_matrix<T>(matrix, gpulab::testing::seed), "--backend cpu");
+            const InFolder here(program);
+            here.done(fmt::format("--generate {} --type {} --seed {} --backend cpu --repeat 1 --limit 1 --tolerance 0 "
+                                  "--write A",
+                                  matrix, sizeof(T) == 8 ? "double" : "float", gpulab::testing::seed));
+            check_solution(here.path("A"), gpulab::generate_matrix<T>(matrix, gpulab::testing::seed), "--backend cpu");
         }
     };
     check(double{});
     check(float{});
 }
 
-TEST_CASE("the matrices in files are what the generators make, and all variants solve them", "[program][thorough]") {
-    const ScratchFile made;
-    for (const std::string& matrix : matrices_in_files) {
-        REQUIRE(program("--generate " + matrix + " --backend cpu --repeat 1 --write " + made.path()).exit_code == 0);
-        std::ifstream kept(file_of(matrix), std::ios::binary);
-        CHECK(made.text() == std::string(std::istreambuf_iterator<char>(kept), {}));
-        check_solution(file_of(matrix), gpulab::generate_matrix<double>(matrix, 42), ""); // the program's own seed
+TEST_CASE("the generators make the matrices that they always made, and all variants solve them",
+          "[program][thorough]") {
+    const InFolder here(program);
+    for (const auto& [matrix, checksum] : {std::pair{"stiffness:24", 0x8D834E1Eu}, // CRC-32 of the file
+                                           {"laplace2d:6x5", 0x431DB3AAu},
+                                           {"laplace3d:4x3x3", 0xFFC5600Eu},
+                                           {"springs:4x4", 0x433209BDu}}) {
+        here.done(fmt::format("--generate {} --backend cpu --repeat 1 --write A", matrix));
+        const std::string text = here.text("A");
+        INFO(matrix);
+        CHECK(crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())) == checksum);
+        check_solution(here.path("A"), gpulab::generate_matrix<double>(matrix, 42), ""); // the program's own seed
     }
 }
 
 TEST_CASE("the solution is written as soon as a variant has found it, before the others run", "[program][thorough]") {
-    const ScratchFile solution, json;
-    const Outcome outcome =
-        program.done("--generate laplace2d:100 --variant cpu_sequential,cpu_threads --repeat 3 --solution " +
-                     solution.path() + " --json " + json.path());
-    CHECK(gpulab::read_vector<double>(solution.path()).size() == 10'000);
+    const InFolder here(program);
+    here.done("--generate laplace2d:100 --variant cpu_sequential,cpu_threads --repeat 3 --solution x --json json");
+    CHECK(gpulab::read_vector<double>(here.path("x")).size() == 10'000);
     // The JSON file is written after all variants.
-    CHECK(std::filesystem::last_write_time(solution.path()) < std::filesystem::last_write_time(json.path()));
+    CHECK(std::filesystem::last_write_time(here.path("x")) < std::filesystem::last_write_time(here.path("json")));
     // What goes to stdout has it to itself.
-    const Outcome shown = program("--generate laplace2d:4 --backend cpu --repeat 1 --solution /dev/stdout");
+    const Outcome shown = here("--generate laplace2d:4 --backend cpu --repeat 1 --solution /dev/stdout");
     CHECK(shown.out.starts_with("%%MatrixMarket matrix array real general\n16 1\n"));
     CHECK(shown.out.find("%%MatrixMarket") == shown.out.rfind("%%MatrixMarket"));
     CHECK(has(shown.err, "2 right"));
 }
 
 TEST_CASE("a solution that is recorded for the times of its kernels does not count in the total time", "[program]") {
-    const auto c = cg::testing::generated<double>("laplace2d:9", cg::testing::settings(0, 2));
-    for (const auto& v : cg::variants<double>()) {
+    const auto c = generated<double>("laplace2d:9", settings(0, 2));
+    for (const auto& v : variants<double>()) {
         const auto& devices = gpulab::devices(v.backend);
         auto needs = v.needs;
         needs.gpu = needs.gpu || v.baseline; // the emulator runs no libraries
         if (!v.run || devices.empty() || !gpulab::unmet_need(needs, devices.front()).empty()) continue;
         gpulab::use(devices.front());
-        cg::Output<double> out;
+        Output<double> out;
         out.x.resize(c.problem.n());
-        gpulab::Stopwatch once;
-        gpulab::testing::in_turn([&] { v.run(c.problem, out, once); });
+        Stopwatch once;
+        in_turn([&] { v.run(c.problem, out, once); });
         INFO(v.name);
         CHECK((once.left_out_ms() > 0 || out.kernel_ms.empty()));
     }
 }
 
 TEST_CASE("without convergence the exit code is 1, with the numbers, and the best x is written", "[program]") {
-    const ScratchFile solution;
-    const Outcome outcome =
-        program("--generate laplace2d:20 --limit 5 --backend cpu --repeat 1 --solution " + solution.path());
+    const InFolder here(program);
+    const std::string arguments = "--generate laplace2d:20 --limit 5 --backend cpu --repeat 1 ";
+    const Outcome outcome = here(arguments + "--solution x");
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "not converged within 5 iterations: residual "));
     CHECK_FALSE(has(outcome.err, "rounding")); // the limit is the reason
-    CHECK(gpulab::read_vector<double>(solution.path()).size() == 400);
-    CHECK(program("--generate laplace2d:20 --limit 5 --tolerance 0 --backend cpu --repeat 1").exit_code == 0);
+    CHECK(gpulab::read_vector<double>(here.path("x")).size() == 400);
+    CHECK(here(arguments + "--tolerance 0").exit_code == 0);
 }
 
 TEST_CASE("a solution that rounding has eaten ends with exit code 1, though the iteration converges", "[program]") {
-    const ScratchFile matrix, start;
-    matrix.write(lower + "2\n1 1 2\n2 2 2\n");
-    start.write(column + "1e20\n-1e20\n");
-    const std::string arguments = "--backend cpu --repeat 1 --matrix " + matrix.path() + " --start ";
-    Outcome outcome = program(arguments + start.path());
+    const InFolder here(program, {{"A", matrix_of("1 1 2\n2 2 2\n")},
+                                  {"far", vector_of("1e20", "-1e20")},
+                                  {"near", vector_of("1e12", "-1e12")}}); // a solution, though not so good
+    const std::string arguments = "--backend cpu --repeat 1 --matrix A --start ";
+    Outcome outcome = here(arguments + "far");
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "converged after 1 iterations: residual 0, wanted "));
     CHECK(has(outcome.err, ", which rounding keeps above what is wanted\n"));
-    start.write(column + "1e12\n-1e12\n"); // a solution, though not so good
-    outcome = program(arguments + start.path());
+    outcome = here(arguments + "near");
     CHECK(outcome.exit_code == 0);
     CHECK(has(outcome.out, ", which rounding keeps above what is wanted\n"));
 }
 
 TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap and the best x", "[program]") {
-    const ScratchFile matrix, rhs, solution;
-    matrix.write(lower + "2\n1 1 1\n2 2 -0.5\n");
-    rhs.write(column + "1\n1\n");
-    const ScratchFile history;
-    const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --repeat 1 --solution " +
-                                    solution.path() + " --history " + history.path());
+    const InFolder here(program, {{"A", matrix_of("1 1 1\n2 2 -0.5\n")}, {"b", vector_of("1", "1")}});
+    const Outcome outcome = here("--matrix A --rhs b --repeat 1 --solution x --history h");
     CHECK(outcome.exit_code == 2);
-    CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
-    CHECK(has(outcome.err, matrix.path() + ": the matrix is not positive definite: p.Ap = -"));
-    CHECK(gpulab::read_vector<double>(solution.path()).size() == 2);
+    CHECK(here.text("h").starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
+    CHECK(has(outcome.err, "A: the matrix is not positive definite: p.Ap = -"));
+    CHECK(gpulab::read_vector<double>(here.path("x")).size() == 2);
 }
 
 TEST_CASE("without convergence the x of the smallest residual is written, not the last one", "[program]") {
     // The residuals of springs rise and fall. Solve to the first iteration that ends far above an earlier one.
-    const auto c = cg::testing::generated<double>("springs:6x6", cg::testing::settings(1e-9, 1000));
-    cg::Output<double> all;
-    cg::Stopwatch once;
-    gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, all, once);
+    const auto c = generated<double>("springs:6x6", settings(1e-9, 1000));
+    const Output<double> all = solved(c.problem);
     std::size_t limit = 1, best = 0;
     while (limit < all.iterations() && all.history[limit] < 1.5 * all.history[best]) {
         if (all.history[limit] < all.history[best]) best = limit;
@@ -352,43 +343,37 @@ TEST_CASE("without convergence the x of the smallest residual is written, not th
     }
     REQUIRE(limit < all.iterations());
     REQUIRE(best > 0);
-    const ScratchFile rhs, solution;
-    rhs.write(gpulab::array_text(c.problem.b));
-    const Outcome outcome = program(
-        fmt::format("--generate springs:6x6 --seed {} --rhs {} --tolerance 1e-9 --limit {} --variant cpu_threads "
-                    "--repeat 1 --solution {}",
-                    gpulab::testing::seed, rhs.path(), limit, solution.path()));
+    const InFolder here(program, {{"b", gpulab::array_text(c.problem.b)}});
+    const Outcome outcome = here(fmt::format(
+        "--generate springs:6x6 --seed {} --rhs b --tolerance 1e-9 --limit {} --variant cpu_threads --repeat 1 "
+        "--solution x",
+        gpulab::testing::seed, limit));
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 1);
-    CHECK(has(outcome.err, fmt::format("{} has x after iteration {}\n", solution.path(), best)));
-    const double residual = cg::true_residual(c.problem, gpulab::read_vector<double>(solution.path()));
+    CHECK(has(outcome.err, fmt::format("x has x after iteration {}\n", best)));
+    const double residual = true_residual(c.problem, gpulab::read_vector<double>(here.path("x")));
     CHECK(std::abs(residual - all.history[best]) < 1e-9 * all.history[best]);
 }
 
 TEST_CASE("a number that becomes infinite ends with exit code 2, and x is written without it", "[program]") {
-    const ScratchFile matrix, rhs, start, solution, history;
-    matrix.write(cg::testing::overflowing_matrix);
-    rhs.write(column + "1\n1\n");
-    start.write(column + "3\n4\n");
-    const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " + start.path() +
-                                    " --repeat 1 --solution " + solution.path() + " --history " + history.path());
+    const InFolder here(program,
+                        {{"A", overflowing_matrix}, {"b", vector_of("1", "1")}, {"start", vector_of("3", "4")}});
+    const Outcome outcome = here("--matrix A --rhs b --start start --repeat 1 --solution x --history h");
     CHECK(outcome.exit_code == 2);
-    CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
+    CHECK(here.text("h").starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
     CHECK(has(outcome.err, "a number became infinite or NaN in iteration "));
-    CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
-    CHECK(gpulab::read_vector<double>(solution.path()) == std::vector<double>{3, 4});
+    CHECK(has(outcome.err, "x has x after iteration 0\n"));
+    CHECK(gpulab::read_vector<double>(here.path("x")) == std::vector<double>{3, 4});
 }
 
 TEST_CASE("a residual that is rounding only, above what is wanted, ends with exit code 1", "[program]") {
-    const ScratchFile matrix;
-    matrix.write(cg::testing::exhausting_matrix());
-    const std::string arguments = "--matrix " + matrix.path() + " --backend cpu --repeat 1 --tolerance ";
-    Outcome outcome = program(arguments + "1e-300");
+    const InFolder here(program, {{"A", exhausting_matrix()}});
+    const std::string arguments = "--matrix A --backend cpu --repeat 1 --tolerance ";
+    const Outcome outcome = here(arguments + "1e-300");
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, " iterations the residual is rounding only: "));
-    outcome = program(arguments + "1e-10");
-    CHECK(outcome.exit_code == 0);
+    CHECK(here(arguments + "1e-10").exit_code == 0);
 }
 
 namespace {
@@ -397,13 +382,12 @@ namespace {
 /// @param copies whether there are any
 void check_trace(const std::string& variant, const std::vector<std::string>& commands, std::size_t parts = 3,
                  bool copies = true) {
-    const ScratchFile trace;
-    const Outcome outcome =
-        program.done("--generate laplace2d:40 --parts 3 --repeat 1 --limit 3 --tolerance 0 --variant " + variant +
-                     " --trace " + trace.path());
+    const InFolder here(program);
+    here.done("--generate laplace2d:40 --parts 3 --repeat 1 --limit 3 --tolerance 0 --trace trace --variant " +
+              variant);
     std::map<std::string, std::size_t> names;
     std::set<std::string> lanes;
-    const auto written = trace.json();
+    const Json written = here.json("trace");
     for (const auto& event : written["traceEvents"]) {
         if (event["name"] == "thread_name")
             CHECK(event["args"]["name"].get<std::string>().starts_with(variant.starts_with("opencl_") ? "queue "
@@ -467,36 +451,32 @@ TEST_CASE("when a file cannot be written, the others are, and the exit code is 2
     for (const std::string full : {"--json", "--trace"}) {
         const bool trace = full == "--trace";
         if (trace && gpulab::devices(gpulab::Backend::opencl).empty()) continue;
-        const ScratchFolder folder;
+        const InFolder here(program);
         std::string arguments = fmt::format("--generate laplace2d:4 --repeat 1 {} /dev/full --variant {}", full,
                                             trace ? "opencl_devices_halo" : "cpu_sequential");
         for (const std::string& option : options)
-            if (option != full) arguments += fmt::format(" {} {}", option, folder.path(option));
-        const Outcome outcome = program(arguments);
+            if (option != full) arguments += fmt::format(" {} {}", option, option.substr(2));
+        const Outcome outcome = here(arguments);
         INFO(arguments << '\n' << outcome.out << outcome.err);
         CHECK(outcome.exit_code == 2);
         CHECK(outcome.err.starts_with("cg: cannot write /dev/full: "));
-        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+        CHECK(std::ranges::count(outcome.err, '\n') == 1);
         CHECK(has(outcome.out, "converged after "));
-        for (const std::string& option : options)
-            CHECK((option == full || std::filesystem::file_size(folder.path(option)) > 0));
+        for (const std::string& option : options) CHECK((option == full || !here.text(option.substr(2)).empty()));
     }
     // A matrix, which is written first, and a solution that is written while the table is printed.
-    const ScratchFile out;
-    const ScratchFolder folder;
-    const std::string limited =
-        fmt::format("(ulimit -f 64; \"{}\" --generate laplace2d:60 --variant cpu_sequential --repeat 1 --write {} "
-                    "--solution {} --history {} --json {}; echo \"exit code $?\") > {} 2>&1",
-                    CG_PROGRAM, folder.path("A"), folder.path("x"), folder.path("h"), folder.path("j"), out.path());
-    REQUIRE(std::system(limited.c_str()) == 0);
-    INFO(out.text());
-    CHECK(has(out.text(), "\nexit code 2\n"));
-    CHECK_FALSE(std::filesystem::exists(folder.path("A")));
-    CHECK_FALSE(std::filesystem::exists(folder.path("x")));
-    CHECK(std::filesystem::file_size(folder.path("h")) > 0);
-    CHECK(std::filesystem::file_size(folder.path("j")) > 0);
-    CHECK(has(out.text(), "cg: cannot write " + folder.path("A")));
-    CHECK(has(out.text(), "cg: cannot write " + folder.path("x")));
+    const InFolder limited(gpulab::testing::Program("cg", "/bin/sh"));
+    const Outcome outcome =
+        limited("-c 'ulimit -f 64; exec \"" CG_PROGRAM "\" --generate laplace2d:60 --variant cpu_sequential --repeat 1 "
+                "--write A --solution x --history h --json j'");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK_FALSE(limited.has("A"));
+    CHECK_FALSE(limited.has("x"));
+    CHECK_FALSE(limited.text("h").empty());
+    CHECK_FALSE(limited.text("j").empty());
+    CHECK(has(outcome.err, "cg: cannot write A"));
+    CHECK(has(outcome.err, "cg: cannot write x"));
 }
 
 TEST_CASE("with --flush-l2, the rungs for several GPUs are skipped, and refused by name", "[program][cuda]") {
@@ -514,40 +494,32 @@ TEST_CASE("with --flush-l2, the rungs for several GPUs are skipped, and refused 
 }
 
 TEST_CASE("a trace without a command is not written, and the exit code says so", "[program]") {
-    const ScratchFile trace, solution;
-    const Outcome outcome = program("--generate laplace2d:4 --backend cpu --repeat 1 --trace " + trace.path() +
-                                    " --solution " + solution.path());
+    const InFolder here(program);
+    const Outcome outcome = here("--generate laplace2d:4 --backend cpu --repeat 1 --trace trace --solution x");
     CHECK(outcome.exit_code == 2);
-    CHECK(outcome.err ==
-          "cg: " + trace.path() + ": not written, because no variant that can record a trace made three iterations\n");
-    CHECK_FALSE(std::filesystem::exists(trace.path()));
-    CHECK(gpulab::read_vector<double>(solution.path()).size() == 16);
+    CHECK(outcome.err == "cg: trace: not written, because no variant that can record a trace made three iterations\n");
+    CHECK_FALSE(here.has("trace"));
+    CHECK(gpulab::read_vector<double>(here.path("x")).size() == 16);
 }
 
 TEST_CASE("group counts are kept in the file of --tuning, and rows are shared out by speed", "[program]") {
     (void)gpulab::testing::devices_or_skip(gpulab::Backend::opencl);
-    const ScratchFile tuning;
-    const std::string arguments =
-        "--generate laplace2d:20 --variant opencl_tuned,opencl_devices_halo --repeat 1 --balance speed "
-        "--tuning " +
-        tuning.path();
-    Outcome outcome = program(arguments);
+    const InFolder here(program);
+    const std::string arguments = "--generate laplace2d:20 --repeat 1 ",
+                      both = arguments + "--variant opencl_tuned,opencl_devices_halo --balance speed --tuning table";
+    Outcome outcome = here.done(both);
     INFO(outcome.out << outcome.err);
-    REQUIRE(outcome.exit_code == 0);
     CHECK(has(outcome.out, "groups per compute unit"));
     CHECK(has(outcome.out, "rows by measured speed:"));
-    const std::string kept = tuning.text();
+    const std::string kept = here.text("table");
     CHECK(kept.starts_with("device,kernel,type,rows,groups,one_ms,best_ms\n"));
     // Parts of one device have equally many units of the same clock, so about equally many rows.
-    outcome = program("--generate laplace2d:20 --variant opencl_devices_halo --repeat 1 --parts 2 --balance units "
-                      "--device opencl:0");
-    CHECK(outcome.exit_code == 0);
+    outcome = here.done(arguments + "--variant opencl_devices_halo --parts 2 --balance units --device opencl:0");
     CHECK(has(outcome.out, "rows by compute units times clock rate: 200 200"));
-    outcome = program("--generate laplace2d:20 --variant opencl_tuned --repeat 1 --tuning " + tuning.path());
-    CHECK(outcome.exit_code == 0);
-    CHECK(tuning.text() == kept); // nothing is tried again
-    tuning.write("no table\n");
-    CHECK(program(arguments).exit_code != 0);
+    here.done(arguments + "--variant opencl_tuned --tuning table");
+    CHECK(here.text("table") == kept); // nothing is tried again
+    here.write("table", "no table\n");
+    CHECK(here(both).exit_code != 0);
 }
 
 TEST_CASE("rungs for several GPUs say how they share the rows out by speed, and are right", "[program][cuda]") {
@@ -569,37 +541,36 @@ TEST_CASE("rungs for several GPUs say how they share the rows out by speed, and 
 }
 
 TEST_CASE("the tables for float and double have the same names", "[program]") {
-    CHECK(names_of(cg::variants<float>()) == names_of(cg::variants<double>()));
+    CHECK(names_of(variants<float>()) == names_of(variants<double>()));
 }
 
 TEST_CASE("the bytes of a kernel are those of what it reads and writes", "[program]") {
-    const auto c = cg::testing::generated<double>("laplace2d:10", cg::testing::settings(0, 20));
-    const double vector = 100 * 8;                                // bytes
-    CHECK(cg::kernel_work(c.problem, "dot").bytes == 2 * vector); // p . q
-    CHECK(cg::kernel_work(c.problem, "next_p").bytes == 3 * vector);
+    const auto c = generated<double>("laplace2d:10", settings(0, 20));
+    const double vector = 100 * 8;                            // bytes
+    CHECK(kernel_work(c.problem, "dot").bytes == 2 * vector); // p . q
+    CHECK(kernel_work(c.problem, "next_p").bytes == 3 * vector);
     // 20 iterations: r . r 21 times, p . q 20 times.
-    cg::KernelRuns dot = cg::kernel_runs(c.problem, "dot", 20);
+    KernelRuns dot = kernel_runs(c.problem, "dot", 20);
     CHECK(dot.count == 41);
     CHECK(std::abs(dot.count * dot.mean.bytes - (21 + 2 * 20) * vector) < 1e-6);
-    CHECK(cg::kernel_runs(c.problem, "spmv", 20).count == 21);
-    CHECK(cg::kernel_runs(c.problem, "next_x", 20).count == 20);
+    CHECK(kernel_runs(c.problem, "spmv", 20).count == 21);
+    CHECK(kernel_runs(c.problem, "next_x", 20).count == 20);
     // With Jacobi r . z besides, 21 times: it reads r and 1 / a_ii, which next_p reads, too.
-    const auto jacobi = cg::testing::generated<double>("laplace2d:10", cg::testing::settings(0, 20, true));
-    dot = cg::kernel_runs(jacobi.problem, "dot", 20);
+    const auto jacobi = generated<double>("laplace2d:10", settings(0, 20, true));
+    dot = kernel_runs(jacobi.problem, "dot", 20);
     CHECK(dot.count == 62);
     CHECK(std::abs(dot.count * dot.mean.bytes - (21 + 2 * 20 + 2 * 21) * vector) < 1e-6);
-    CHECK(cg::kernel_work(jacobi.problem, "next_p").bytes == 4 * vector);
+    CHECK(kernel_work(jacobi.problem, "next_p").bytes == 4 * vector);
 }
 
 TEST_CASE("the bytes and operations of an iteration are those of fused kernels", "[program]") {
     const auto check = [](const auto& plain, const auto& jacobi, double entry, double number) {
         // 100 rows with 460 entries; ten vectors, with Jacobi twelve
-        CHECK(cg::work(plain.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 10 * 100 * number));
-        CHECK(cg::work(jacobi.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 12 * 100 * number));
-        CHECK(cg::work(plain.problem, 7).flops == 7 * (2 * 460 + 10 * 100));
-        CHECK(cg::work(jacobi.problem, 7).flops == 7 * (2 * 460 + 14 * 100));
+        CHECK(work(plain.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 10 * 100 * number));
+        CHECK(work(jacobi.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 12 * 100 * number));
+        CHECK(work(plain.problem, 7).flops == 7 * (2 * 460 + 10 * 100));
+        CHECK(work(jacobi.problem, 7).flops == 7 * (2 * 460 + 14 * 100));
     };
-    using cg::testing::generated, cg::testing::settings;
     check(generated<double>("laplace2d:10", settings(0, 20)), generated<double>("laplace2d:10", settings(0, 20, true)),
           12, 8);
     check(generated<float>("laplace2d:10", settings(0, 20)), generated<float>("laplace2d:10", settings(0, 20, true)), 8,
@@ -641,13 +612,12 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
 TEST_CASE("opencl_tuned has the largest groups that device and kernels allow", "[program]") {
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl)) {
         gpulab::use(device);
-        const auto system = cg::testing::generated<float>("laplace2d:40", cg::testing::settings(0, 1));
-        cg::Output<float> out;
+        const auto system = generated<float>("laplace2d:40", settings(0, 1));
+        Output<float> out;
         out.x.resize(system.problem.n());
         gpulab::Stopwatch once;
-        gpulab::testing::in_turn(
-            [&] { gpulab::run_of(cg::variants<float>(), "opencl_tuned")(system.problem, out, once); });
-        CHECK(once.tiles().front().size == cg::group_sizes(system.problem).back());
+        gpulab::testing::in_turn([&] { gpulab::run_of(variants<float>(), "opencl_tuned")(system.problem, out, once); });
+        CHECK(once.tiles().front().size == group_sizes(system.problem).back());
     }
 }
 
@@ -656,19 +626,17 @@ TEST_CASE("table-4-4 tries the largest groups that a device allows, and says whe
     (void)gpulab::testing::devices_or_skip(gpulab::Backend::opencl);
     const gpulab::Device device = gpulab::devices(gpulab::Backend::opencl).front();
     gpulab::use(device);
-    const auto system = cg::testing::generated<float>("laplace2d:40", cg::testing::settings(0, 1)); // 1600 rows
-    const std::vector<std::size_t> sizes = cg::group_sizes(system.problem);
+    const auto system = generated<float>("laplace2d:40", settings(0, 1)); // 1600 rows
+    const std::vector<std::size_t> sizes = group_sizes(system.problem);
     REQUIRE((sizes.size() == 1 || sizes.size() == 2));
     CHECK(sizes.front() <= 256);
     CHECK((sizes.size() == 1 || (sizes.back() > 256 && sizes.back() <= 2048))); // no more items than rows need
     Outcome outcome;
     const Json runs = program.results("--study table-4-4 --rows 1600 --type float --device " + device.id(), &outcome);
-    std::string message; // in one line
-    for (const char c : outcome.out)
-        if (c != '\n' && c != ' ') message += c;
     CHECK(
-        has(message, fmt::format("groupsofatmost{}work-items,{}computeunits,{}work-itemstobeginwith", sizes.back(),
-                                 device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
+        has(in_one_line(outcome.out),
+            fmt::format("groups of at most {} work-items, {} compute units, {} work-items to begin with", sizes.back(),
+                        device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
     std::vector<std::size_t> tried;
     for (const auto& run : runs)
         if (run["problem"]["groups"] == 1) tried.push_back(run["problem"]["items"]);
@@ -716,18 +684,18 @@ TEST_CASE("the tables of kernel times have all kernels and the overhead, in 80 c
 }
 
 TEST_CASE("the model of the study scaling: the time on one device shared out, and what two cost besides", "[program]") {
-    cg::ScalingModel model = cg::scaling_model(100, 60, 112); // 10 more than half of 100, and 12 more than 100
+    ScalingModel model = scaling_model(100, 60, 112); // 10 more than half of 100, and 12 more than 100
     CHECK(model.c == 11);
     CHECK(is_near(model.speed_up(1), 100.0 / 111));
     CHECK(is_near(model.speed_up(4), 100.0 / 36));
     CHECK(is_near(model.speed_up(4, 14), 100.0 / 50));
-    model = cg::scaling_model(100, 45, 90); // faster than it could be
+    model = scaling_model(100, 45, 90); // faster than it could be
     CHECK(model.c == 0);
     CHECK(model.speed_up(8) == 8);
 }
 
 TEST_CASE("the assumed network: a halo, and for both sums a message for each doubling of the computers", "[program]") {
-    const cg::Network network{.us_per_message = 3, .gb_per_s = 20};
+    const Network network{.us_per_message = 3, .gb_per_s = 20};
     CHECK(network.us(1, 1e6) == 0);
     CHECK(is_near(network.us(2, 40'000), 3 + 2 + 2 * 3));
     CHECK(is_near(network.us(4, 0), 3 + 2 * 3 * 2));
@@ -751,9 +719,7 @@ TEST_CASE("the text of the study scaling follows from the times in its file", "[
     const double one = us["strong 1"], two = us["strong 2"], wide = us["weak 2"];
     const double c = std::max(0.0, (two - one / 2 + wide - one) / 2);
     const double halo = 20 * sizeof(double) / 50e3; // microseconds for a grid line of 20
-    std::string text;                               // in one line
-    std::istringstream words(outcome.out);
-    for (std::string word; words >> word;) text += word + ' ';
+    const std::string text = in_one_line(outcome.out);
     std::smatch found;
     const std::regex pattern(
         R"(opencl_devices_halo, measured: (\S+) us on one part, (\S+) us on two \((\S+) times as fast\), (\S+) us on two )"
@@ -778,16 +744,15 @@ TEST_CASE("the text of the study scaling follows from the times in its file", "[
 }
 
 TEST_CASE("the curves of the study history are residuals relative to that of the start", "[program][thorough]") {
-    std::map<std::string, cg::Reference> references; // by matrix and way
+    std::map<std::string, Reference> references; // by matrix and way
     for (const std::string matrix : {"laplace2d:10", "springs:7x7"})
         for (const bool steepest : {false, true})
             for (const bool jacobi : {false, true}) {
                 gpulab::Csr<double> a = gpulab::generate_matrix<double>(matrix, 42); // the program's own seed
                 std::vector<double> b = gpulab::random_vector<double>(a.rows, 42);
-                const auto p = cg::make_problem<double>(std::move(a), std::move(b), {},
-                                                        cg::testing::settings(0, 12, jacobi, steepest));
+                const auto p = make_problem<double>(std::move(a), std::move(b), {}, settings(0, 12, jacobi, steepest));
                 references[matrix + (steepest ? "cpu_steepest" : "cpu_cg") + (jacobi ? "_jacobi" : "")] =
-                    cg::make_reference(p);
+                    make_reference(p);
             }
     std::size_t points = 0;
     for (const auto& run : program.results("--study history --rows 100 --tolerance 0 --limit 12 --repeat 1")) {
@@ -795,7 +760,7 @@ TEST_CASE("the curves of the study history are residuals relative to that of the
         if (k == 0) continue; // the ways, not their curves
         for (const auto& v : run["variants"]) {
             INFO(run["problem"].dump() << v.dump());
-            const cg::Reference& reference =
+            const Reference& reference =
                 references.at(run["problem"]["matrix"].get<std::string>() + v["name"].get<std::string>());
             const double start = reference.history[0];
             REQUIRE(std::abs(start - 1) > 0.1);

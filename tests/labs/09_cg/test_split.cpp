@@ -6,14 +6,14 @@
 #include "split.hpp"
 #include "systems.hpp"
 
-using cg::Part;
-using cg::Split;
+using namespace cg;
+using namespace cg::testing;
 
 namespace {
 
 /// A p by the parts, with each halo filled through the lists; or a message.
 std::string fault_of_parts(const gpulab::Csr<double>& a, const Split& split) {
-    const auto parts = cg::make_parts(a, split);
+    const auto parts = make_parts(a, split);
     std::vector<double> p(a.rows), expected(a.rows), q(a.rows, -1);
     for (std::size_t i = 0; i < a.rows; ++i) p[i] = static_cast<double>(1 + i * i % 1009);
     for (std::size_t i = 0; i < a.rows; ++i)
@@ -47,7 +47,7 @@ std::string fault_of_parts(const gpulab::Csr<double>& a, const Split& split) {
                 return "an inner row is in a halo";
             q[part.first + i] = sum;
         }
-        const Part<double> alone = cg::make_part(a, split, me);
+        const Part<double> alone = make_part(a, split, me);
         if (alone.send != part.send || alone.halo != part.halo || !(alone.matrix == part.matrix))
             return "make_part() and make_parts() differ";
     }
@@ -64,12 +64,11 @@ gpulab::Csr<double> whole(gpulab::Csr<double> a) {
 } // namespace
 
 TEST_CASE("parts with their halos multiply as the whole matrix does") {
-    for (const auto& a :
-         {whole(gpulab::laplace_2d<double>(13, 11)), whole(cg::testing::random_spd<double>(97, 3)),
-          whole(cg::testing::arrow<double>(50)), whole(gpulab::stiffness<double>(3, 1)), gpulab::Csr<double>{}})
+    for (const auto& a : {whole(gpulab::laplace_2d<double>(13, 11)), whole(random_spd<double>(97, 3)),
+                          whole(arrow<double>(50)), whole(gpulab::stiffness<double>(3, 1)), gpulab::Csr<double>{}})
         for (const std::size_t parts : {1u, 2u, 3u, 4u, 9u, 200u}) {
             INFO(a.rows << " rows, " << parts << " parts");
-            CHECK(fault_of_parts(a, cg::split_rows(a, std::vector<double>(parts, 1.0))) == "");
+            CHECK(fault_of_parts(a, split_rows(a, std::vector<double>(parts, 1.0))) == "");
         }
     const auto a = whole(gpulab::laplace_2d<double>(13, 11));
     CHECK(fault_of_parts(a, {{0, 0, 143, 143}}) == "");
@@ -77,15 +76,15 @@ TEST_CASE("parts with their halos multiply as the whole matrix does") {
 }
 
 TEST_CASE("rows are shared out by their non-zeros, and in proportion to weights") {
-    const auto a = cg::testing::arrow<double>(1001); // row 0 has 1001 non-zeros, the others two
-    const Split halves = cg::split_rows(a, {1, 1});
+    const auto a = arrow<double>(1001); // row 0 has 1001 non-zeros, the others two
+    const Split halves = split_rows(a, {1, 1});
     CHECK(halves.first == std::vector<std::size_t>{0, 334, 1001}); // 1002 + 333 * 3 is half of 1002 + 1000 * 3
     const auto b = gpulab::laplace_2d<double>(100, 100);
-    const Split thirds = cg::split_rows(b, {1, 2});
+    const Split thirds = split_rows(b, {1, 2});
     CHECK(thirds.rows(0) > 3300);
     CHECK(thirds.rows(0) < 3370);
-    CHECK_THROWS_AS(cg::split_rows(b, {}), gpulab::Error);
-    CHECK_THROWS_AS(cg::split_rows(b, {0, 0}), gpulab::Error);
+    CHECK_THROWS_AS(split_rows(b, {}), gpulab::Error);
+    CHECK_THROWS_AS(split_rows(b, {0, 0}), gpulab::Error);
 }
 
 TEST_CASE("an empty part owns no row") {
@@ -95,7 +94,7 @@ TEST_CASE("an empty part owns no row") {
 }
 
 TEST_CASE("the halo of a Laplacian's part is one grid line on each side") {
-    const auto parts = cg::make_parts(gpulab::laplace_2d<double>(10, 9), {{0, 30, 60, 90}});
+    const auto parts = make_parts(gpulab::laplace_2d<double>(10, 9), {{0, 30, 60, 90}});
     CHECK(parts[0].halo.size() == 10);
     CHECK(parts[1].halo.size() == 20);
     CHECK(parts[1].inner_begin == 10);
@@ -109,7 +108,7 @@ TEST_CASE("a row in the halo of another part is no inner row, even if it needs n
     a.row_start = {0, 1, 2, 3, 4, 5, 7};
     a.column = {0, 1, 2, 3, 4, 1, 5};
     a.value = {1, 1, 1, 1, 1, 0, 1};
-    const auto parts = cg::make_parts(a, {{0, 4, 6}});
+    const auto parts = make_parts(a, {{0, 4, 6}});
     CHECK(parts[0].send == std::vector<std::int32_t>{1});
     CHECK(parts[0].inner_begin == 2);
     CHECK(parts[0].inner_end == 4);
@@ -117,35 +116,35 @@ TEST_CASE("a row in the halo of another part is no inner row, even if it needs n
 }
 
 TEST_CASE("rows are shared out as --balance says: nothing is measured for equal parts and for units times clock") {
-    cg::Problem<double> p;
+    Problem<double> p;
     p.matrix = gpulab::stiffness<double>(1200, 1); // all rows but two have three non-zeros
-    const auto split = [&](cg::Balance balance, std::string& note) {
+    const auto split = [&](Balance balance, std::string& note) {
         p.balance = balance;
-        return cg::split_over(
+        return split_over(
             p, 2, note,
-            [&](std::size_t i, const cg::Part<double>&) {
-                CHECK(balance == cg::Balance::speed);
+            [&](std::size_t i, const Part<double>&) {
+                CHECK(balance == Balance::speed);
                 return i == 0 ? 1.0 : 3.0;
             },
             [&](std::size_t i) {
-                CHECK(balance == cg::Balance::units);
+                CHECK(balance == Balance::units);
                 return i == 0 ? 30 * 1296.0 : 2 * 30 * 1296.0;
             });
     };
     std::string note;
-    CHECK(split(cg::Balance::nnz, note).at(0).rows() == 600);
+    CHECK(split(Balance::nnz, note).at(0).rows() == 600);
     CHECK(note.empty());
-    CHECK(split(cg::Balance::units, note).at(0).rows() == 400);
+    CHECK(split(Balance::units, note).at(0).rows() == 400);
     CHECK(note == "rows by compute units times clock rate: 400 800");
-    CHECK(split(cg::Balance::speed, note).at(0).rows() == 900);
+    CHECK(split(Balance::speed, note).at(0).rows() == 900);
     CHECK(note == "rows by measured speed: 900 300");
 }
 
 TEST_CASE("rows are shared out by the speed of the parts, and a part that was not measured counts as the slowest") {
     const auto a = gpulab::stiffness<double>(1200, 1); // all rows but two have three non-zeros
     const auto rows = [&](const std::vector<double>& ms) {
-        const Split equal = cg::split_rows(a, std::vector<double>(ms.size(), 1.0));
-        const Split split = cg::split_by_speed(a, equal, ms);
+        const Split equal = split_rows(a, std::vector<double>(ms.size(), 1.0));
+        const Split split = split_by_speed(a, equal, ms);
         std::vector<std::size_t> counts;
         for (std::size_t i = 0; i < split.parts(); ++i) counts.push_back(split.rows(i));
         return counts;
@@ -162,5 +161,5 @@ TEST_CASE("rows are shared out by the speed of the parts, and a part that was no
         b.row_start.push_back(static_cast<std::int64_t>(b.column.size()));
     }
     b.value.resize(b.column.size());
-    CHECK(cg::split_by_speed(b, cg::split_rows(b, {1.0, 1.0}), {2, 2}).first == Rows{0, 800, 1200});
+    CHECK(split_by_speed(b, split_rows(b, {1.0, 1.0}), {2, 2}).first == Rows{0, 800, 1200});
 }

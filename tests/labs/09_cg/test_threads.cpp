@@ -11,8 +11,11 @@
 #include "gpulab_testing/program.hpp"
 #include "systems.hpp"
 
+using namespace cg;
+using namespace cg::testing;
+
 TEST_CASE("host threads do one round after the other, each thread for its device") {
-    cg::HostThreads threads(3);
+    HostThreads threads(3);
     std::vector<int> rounds(3);
     std::vector<std::thread::id> who(3);
     for (int round = 1; round <= 2000; ++round) {
@@ -28,7 +31,7 @@ TEST_CASE("host threads do one round after the other, each thread for its device
 }
 
 TEST_CASE("an exception in a host thread reaches the caller, once") {
-    cg::HostThreads threads(4);
+    HostThreads threads(4);
     for (const std::size_t bad : {0u, 1u, 3u}) {
         CHECK_THROWS_AS(threads.on_all([&](std::size_t i) {
             if (i == bad || i == 2) throw std::runtime_error("no");
@@ -36,7 +39,7 @@ TEST_CASE("an exception in a host thread reaches the caller, once") {
                         std::runtime_error);
         CHECK_NOTHROW(threads.on_all([](std::size_t) {}));
     }
-    CHECK_NOTHROW(cg::HostThreads(1).on_all([](std::size_t) {}));
+    CHECK_NOTHROW(HostThreads(1).on_all([](std::size_t) {}));
 }
 
 TEST_CASE("a host thread for each OpenCL device changes no result", "[opencl]") {
@@ -45,25 +48,25 @@ TEST_CASE("a host thread for each OpenCL device changes no result", "[opencl]") 
         INFO(device.name);
         const auto contexts = gpulab::opencl_parts(device, 3);
         for (const char* const matrix : {"laplace2d:40x30", "springs:9x9"}) {
-            const auto c = cg::testing::generated<T>(matrix, cg::testing::settings(1e-4, 500, true), true);
-            const auto parts = cg::make_parts(c.problem.matrix, cg::split_rows(c.problem.matrix, {1, 1, 1}));
+            const auto c = generated<T>(matrix, settings(1e-4, 500, true), true);
+            const auto parts = make_parts(c.problem.matrix, split_rows(c.problem.matrix, {1, 1, 1}));
             const auto solve = [&](bool threads) {
-                cg::HostCopies<T> devices(c.problem, contexts, parts);
+                HostCopies<T> devices(c.problem, contexts, parts);
                 if (threads) devices.one_thread_per_device();
                 devices.reset();
                 cg::solve(devices, [](std::size_t) {});
-                cg::Output<T> out = devices.history_and_end();
+                Output<T> out = devices.history_and_end();
                 out.x.resize(c.problem.n());
                 for (const auto& part : devices.devices())
                     part->solution(std::span<T>(out.x).subspan(part->part().first, part->rows()));
                 return out;
             };
             gpulab::testing::in_turn([&] {
-                const cg::Output<T> one = solve(false);
-                REQUIRE(cg::compare(c.problem, cg::make_reference(c.problem), one).passed);
+                const Output<T> one = solve(false);
+                REQUIRE(compare(c.problem, make_reference(c.problem), one).passed);
                 for (int run = 0; run < 5; ++run) {
-                    const cg::Output<T> several = solve(true);
-                    CHECK(cg::same_bits(several.history, one.history));
+                    const Output<T> several = solve(true);
+                    CHECK(same_bits(several.history, one.history));
                     CHECK(several.x == one.x);
                 }
             });

@@ -8,10 +8,13 @@
 #include "systems.hpp"
 #include "tuning.hpp"
 
+using namespace cg;
+using namespace cg::testing;
+
 TEST_CASE("trying stops at the first local minimum") {
     const auto found = [](std::vector<double> times) {
         std::size_t tried = 0;
-        const cg::Tuned t = cg::first_local_minimum(
+        const Tuned t = first_local_minimum(
             [&](std::size_t groups) {
                 tried = groups;
                 return times.at(groups - 1);
@@ -34,32 +37,32 @@ TEST_CASE("of several runs with each number of groups the fastest counts, and fe
         return times[groups - 1] + (run == 1 ? 0.0 : 10.0); // the second run is the fastest
     };
     using Runs = std::vector<std::size_t>;
-    cg::Tuned found = cg::fastest_groups(slower_at_first, 4096);
+    Tuned found = fastest_groups(slower_at_first, 4096);
     CHECK(found.groups == 5);
     CHECK(found.one_ms == 9);
     CHECK(found.best_ms == 5);
     CHECK(runs == Runs{5, 5, 5, 5, 5, 5, 0});
     runs.assign(times.size(), 0);
-    found = cg::fastest_groups(slower_at_first, 4095);
+    found = fastest_groups(slower_at_first, 4095);
     CHECK(found.groups == 2);
     CHECK(runs == Runs{2, 2, 0, 0, 0, 0, 0});
     std::size_t most = 0;
-    CHECK(cg::fastest_groups([&](std::size_t groups) { return most = groups, 1.0 / static_cast<double>(groups); },
-                             1'000'000)
-              .groups == cg::max_groups);
-    CHECK(most == cg::max_groups);
+    CHECK(
+        fastest_groups([&](std::size_t groups) { return most = groups, 1.0 / static_cast<double>(groups); }, 1'000'000)
+            .groups == max_groups);
+    CHECK(most == max_groups);
 }
 
 TEST_CASE("the table of what was tried shows what is saved against one group") {
-    CHECK(cg::saved_percent(8, 2) == 75);
-    CHECK(cg::saved_percent(4, 5) == -25);
-    CHECK(cg::saved_percent(0, 0) == 0);
-    CHECK(cg::tuning_table({{"GPU", "dot", "float", 1024, 5, 8, 2}, {"GPU", "spmv", "float", 1024, 1, 0.5, 0.5}}) ==
+    CHECK(saved_percent(8, 2) == 75);
+    CHECK(saved_percent(4, 5) == -25);
+    CHECK(saved_percent(0, 0) == 0);
+    CHECK(tuning_table({{"GPU", "dot", "float", 1024, 5, 8, 2}, {"GPU", "spmv", "float", 1024, 1, 0.5, 0.5}}) ==
           "GPU, up to 1024 rows in float: groups per compute unit\n"
           "  kernel         1: ms    best: ms  groups   saved\n"
           "  dot           8.0000      2.0000       5     75%\n"
           "  spmv          0.5000      0.5000       1      0%\n");
-    CHECK(cg::tuning_table({{"CPU", "dot", "double", 1024, 2, 4, 3}}) ==
+    CHECK(tuning_table({{"CPU", "dot", "double", 1024, 2, 4, 3}}) ==
           "CPU, up to 1024 rows in double: groups per compute unit\n"
           "  kernel         1: ms    best: ms  groups   saved\n"
           "  dot           4.0000      3.0000       2     25%\n");
@@ -68,30 +71,29 @@ TEST_CASE("the table of what was tried shows what is saved against one group") {
 TEST_CASE("what was found is kept in a file, by device, kernel, type and size") {
     const gpulab::testing::ScratchFile file;
     {
-        cg::TuningCache cache(file.path());
+        TuningCache cache(file.path());
         CHECK_FALSE(cache.find("GPU, large", "dot", "float", 1024));
         cache.store({"GPU, large", "dot", "float", 1024, 5, 2.5, 0.5});
     }
-    const cg::TuningCache again(file.path());
+    const TuningCache again(file.path());
     REQUIRE(again.find("GPU, large", "dot", "float", 1024));
     CHECK(again.find("GPU, large", "dot", "float", 1024)->groups == 5);
     CHECK_FALSE(again.find("GPU, large", "dot", "double", 1024));
     CHECK_FALSE(again.find("GPU, large", "spmv", "float", 1024));
     CHECK_FALSE(again.find("GPU, large", "dot", "float", 512));
     CHECK_FALSE(again.find("GPU, large", "dot", "float", 2048));
-    CHECK(file.text() == "device,kernel,type,rows,groups,one_ms,best_ms\nGPU  large,dot,float,1024,5,2.5,0.5\n");
-    for (const char* const broken : {"x\n", "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,0,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,33,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,many,5,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,inf,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5,nan\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,-1,0.5\n"}) {
+    const std::string head = "device,kernel,type,rows,groups,one_ms,best_ms\n";
+    CHECK(file.text() == head + "GPU  large,dot,float,1024,5,2.5,0.5\n");
+    for (const std::string& broken :
+         {std::string("x\n"), head + "GPU,dot,float,1024,5,2.5\n", head + "GPU,dot,float,1024,0,2.5,0.5\n",
+          head + "GPU,dot,float,1024,33,2.5,0.5\n", head + "GPU,dot,float,many,5,2.5,0.5\n",
+          head + "GPU,dot,float,1024,5,inf,0.5\n", head + "GPU,dot,float,1024,5,2.5,nan\n",
+          head + "GPU,dot,float,1024,5,-1,0.5\n"}) {
         file.write(broken);
-        CHECK_THROWS_AS(cg::TuningCache(file.path()), gpulab::UsageError);
+        CHECK_THROWS_AS(TuningCache(file.path()), gpulab::UsageError);
     }
-    CHECK_THROWS_AS(cg::TuningCache("/dev/zero"), gpulab::UsageError); // it never ends
-    CHECK_THROWS_AS(cg::TuningCache("/tmp"), gpulab::UsageError);
+    CHECK_THROWS_AS(TuningCache("/dev/zero"), gpulab::UsageError); // it never ends
+    CHECK_THROWS_AS(TuningCache("/tmp"), gpulab::UsageError);
 }
 
 TEST_CASE("stiffness matrices are symmetric and positive definite") {
@@ -102,7 +104,7 @@ TEST_CASE("stiffness matrices are symmetric and positive definite") {
     for (const char* const what :
          {"stiffness:1", "stiffness:50", "springs:1x1", "springs:7x4", "springs:3x4x2", "springs:1x9"}) {
         INFO(what);
-        const auto c = cg::testing::generated<double>(what, cg::testing::settings(0, 1)); // checks the symmetry
+        const auto c = generated<double>(what, settings(0, 1)); // checks the symmetry
         const gpulab::Csr<double>& a = c.problem.matrix;
         CHECK(gpulab::generated_size(what).rows == a.rows);
         CHECK(gpulab::generated_size(what).nonzeros >= static_cast<double>(a.nonzeros()));
