@@ -79,6 +79,7 @@ const gpulab::testing::ProgramCases contract([] {
         .program = program,
         .readme = LU_README,
         .variants = names_of(lu::variants(), lu::batch_variants(), lu::solve_variants()),
+        .left_out = gpulab::testing::left_out("cpu_openblas_pivot", "cpu_eigen_pivot"),
         .studies = lu::study_list(),
         .options = "--op --n --matrices --rhs-count --matrix --rhs --solution",
         .smallest = "--n 16",
