@@ -26,6 +26,7 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Dependencies.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/CpuLibraries.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Compile.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/AddLab.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/AddLabTest.cmake)

@@ -94,7 +94,8 @@ to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 to_compare="libtbb-dev=/usr/include/tbb/tbb.h python3-numba=/usr/lib/python3/dist-packages/numba
-    python3-pyopencl=/usr/lib/python3/dist-packages/pyopencl" # SAXPY in other languages, of a lesson
+    python3-pyopencl=/usr/lib/python3/dist-packages/pyopencl
+    libopenblas-dev=/usr/lib/*/libopenblas.so libeigen3-dev=/usr/include/eigen3/Eigen/Core" # of a lesson; baselines of CPU rungs
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
 to_look="chromium=chromium python3-pip=/usr/lib/python3/dist-packages/pip" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
@@ -449,7 +450,7 @@ machine() {
     local nvcc
     # shellcheck disable=SC2086 # lists of words
     {
-        absent $to_build $to_test python3=python3 $to_run_ranks
+        absent $to_build $to_test python3=python3 $to_run_ranks $to_compare
         echo "${GPULAB_MARCH:-$(${CXX:-c++} -march=native -dM -E -x c++ /dev/null 2>/dev/null | cksum)}"
         gpus
         sed -n '/^Model:/p; /^NVRM/p' "$nvidia"/gpus/*/information "$nvidia/version"

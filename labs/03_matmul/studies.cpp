@@ -230,7 +230,8 @@ void add_percent(Result& result, bool baseline, std::map<std::string, double>& b
     if (result.kernel.repeats == 0) return; // it did not run
     const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
     if (baseline) baseline_ms[here(result.variant)] = result.kernel.median;
-    const auto library = baseline_ms.find(here(library_of(result.variant)));
+    const bool on_cpu = result.variant.starts_with("cpu_");
+    const auto library = baseline_ms.find(here(on_cpu ? "cpu_openblas" : library_of(result.variant)));
     if (library == baseline_ms.end()) return;
     const double percent = gpulab::percent_of_library(library->second, result.kernel.median);
     result.extra = {{"percent_of_library", percent}};

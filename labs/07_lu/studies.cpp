@@ -286,7 +286,7 @@ int run_study(const Options& options, std::size_t n) {
 void PercentOfLibrary::add_to(Result& result, bool library, bool pivoting) {
     if (result.kernel.repeats == 0) return; // it did not run
     const std::pair key{result.device.id(), pivoting};
-    if (library) library_ms_[key] = result.kernel.median;
+    if (library) library_ms_.emplace(key, result.kernel.median); // the first of several counts
     if (const auto found = library_ms_.find(key); found != library_ms_.end())
         result.extra.push_back({"percent_of_library", gpulab::percent_of_library(found->second, result.kernel.median)});
 }

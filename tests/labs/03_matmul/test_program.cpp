@@ -61,6 +61,7 @@ const ProgramCases contract([] {
         .program = program,
         .readme = MATMUL_README,
         .variants = names_of(matmul::variants<float>()),
+        .left_out = gpulab::testing::left_out("cpu_openblas", "cpu_eigen"),
         .studies = matmul::study_list(),
         .options = "--m --k --n --type",
         .smallest = "--m 16 --k 16 --n 16",

@@ -62,6 +62,7 @@ const ProgramCases contract([] {
         .program = program,
         .readme = SPMV_README,
         .variants = names_of(spmv::variants<float>()),
+        .left_out = gpulab::testing::left_out("", "cpu_eigen"),
         .studies = spmv::study_list(),
         .options = "--matrix --generate --write --type --rows --x --y",
         .smallest = "--generate powerlaw:100:4",

@@ -77,6 +77,7 @@ const gpulab::testing::ProgramCases contract([] {
         .program = program,
         .readme = LU_README,
         .variants = names_of(variants(), batch_variants(), solve_variants()),
+        .left_out = gpulab::testing::left_out("cpu_openblas_pivot", "cpu_eigen_pivot"),
         .studies = study_list(),
         .options = "--op --n --matrices --rhs-count --matrix --rhs --solution",
         .smallest = "--n 16",

@@ -96,6 +96,7 @@ const gpulab::testing::ProgramCases contract([] {
         .program = program,
         .readme = CG_README,
         .variants = names_of(variants<double>()),
+        .left_out = gpulab::testing::left_out("", "cpu_eigen"),
         .studies = study_list(),
         .options = "--matrix --generate --rhs --start --solution --history --trace --write --tolerance --criterion "
                    "--limit --method --preconditioner --type --parts --balance --tuning --rows",

@@ -25,6 +25,20 @@ template <class... Tables> std::set<std::string> names_of(const Tables&... table
     return names;
 }
 
+/// Those of a lab's baselines on the CPU whose library this build does without.
+[[maybe_unused]] static std::set<std::string> left_out([[maybe_unused]] const std::string& with_openblas,
+                                                       [[maybe_unused]] const std::string& with_eigen) {
+    std::set<std::string> names;
+#if !defined(GPULAB_WITH_OPENBLAS)
+    names.insert(with_openblas);
+#endif
+#if !defined(GPULAB_WITH_EIGEN)
+    names.insert(with_eigen);
+#endif
+    names.erase("");
+    return names;
+}
+
 /// The back ends of a variant table, one for each row.
 template <class Table> std::vector<Backend> backends_of(const Table& table) {
     std::vector<Backend> all;
@@ -77,8 +91,9 @@ struct GrowthCase {
 /// What the contract must know of a lab's program.
 struct LabProgram {
     Program program;
-    std::string readme;             ///< the hand-out's path
-    std::set<std::string> variants; ///< of all tables
+    std::string readme;                  ///< the hand-out's path
+    std::set<std::string> variants;      ///< of all tables
+    std::set<std::string> left_out = {}; ///< further rows of the hand-out's ladder
     std::vector<StudySummary> studies;
     std::string options;  ///< those of its own, with spaces between them
     std::string smallest; ///< a command line without a back end that is done at once

@@ -1,0 +1,41 @@
+# The libraries with which rungs on the CPU are compared. A lab does without one that is not installed.
+include_guard(GLOBAL)
+
+if(NOT GPULAB_SANITIZE) # what a sanitizer finds in a library is not ours to mend
+    find_package(OpenBLAS CONFIG QUIET)
+    find_package(Eigen3 CONFIG QUIET)
+    find_package(OpenMP QUIET COMPONENTS CXX) # Eigen's threads
+endif()
+if(OpenBLAS_FOUND)
+    add_library(gpulab_openblas INTERFACE)
+    target_include_directories(gpulab_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
+    target_link_libraries(gpulab_openblas INTERFACE ${OpenBLAS_LIBRARIES})
+    target_compile_definitions(gpulab_openblas INTERFACE GPULAB_WITH_OPENBLAS)
+endif()
+if(Eigen3_FOUND AND OpenMP_CXX_FOUND)
+    add_library(gpulab_eigen INTERFACE)
+    target_link_libraries(gpulab_eigen INTERFACE Eigen3::Eigen ${OpenMP_CXX_LIBRARIES})
+    target_compile_definitions(gpulab_eigen INTERFACE GPULAB_WITH_EIGEN)
+endif()
+foreach(library openblas eigen)
+    if(NOT TARGET gpulab_${library})
+        message(STATUS "${library}: left out, so there are no rungs cpu_${library}")
+    endif()
+endforeach()
+
+# gpulab_cpu_libraries(<files> <libraries>): takes cpu/baseline_X.cpp out of a lab's files where library X is absent, and names
+# the libraries of the others.
+function(gpulab_cpu_libraries files libraries)
+    set(found "")
+    foreach(file IN LISTS ${files})
+        if(NOT file MATCHES "baseline_(.*)\\.cpp")
+            continue()
+        elseif(TARGET gpulab_${CMAKE_MATCH_1})
+            list(APPEND found gpulab_${CMAKE_MATCH_1})
+        else()
+            list(REMOVE_ITEM ${files} ${file})
+        endif()
+    endforeach()
+    set(${files} ${${files}} PARENT_SCOPE)
+    set(${libraries} ${found} PARENT_SCOPE)
+endfunction()
