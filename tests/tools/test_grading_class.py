@@ -710,7 +710,7 @@ def test_the_board_has_right_submissions_of_one_device_by_their_times_and_no_nam
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_class_is_timed_for_a_board(scratch):
-    people = [made(scratch / "class", name, one=SAXPY.rung(ONE).replace("if (i < n)", text)) for name, text in (
+    people = [put(scratch / "class" / name, {ONE: SAXPY.rung(ONE).replace("if (i < n)", text)}) for name, text in (
         ("anna", "if (i < n)"), ("bert", "if (i + 1 < n)"))]
     graded("saxpy", *people, "--out", scratch / "out", "--board", "--seed", "s")
     page, [speed] = (scratch / "out/board.html").read_text(), [

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from grading_support import judge, saxpy, told, with_tests  # noqa: F401
+from grading_support import changed, exercise_of, judge, saxpy, told, with_tests  # noqa: F401
 
 GRADINGS = 3  # of which one must give all points: the machine may be busy with something else for as long as one takes
 # A kernel that keeps its result in its own input, which nobody reads afterwards, and finds it there in the next repeat.
@@ -49,21 +49,20 @@ def test_an_input_that_changes_between_repeats_changes_for_a_rung_and_for_the_ju
 
 
 def test_a_kernel_that_hands_in_the_result_of_an_earlier_repeat_is_wrong_where_an_input_changes(saxpy):
-    exercise = next(one for one in saxpy.lab.exercises if one.name == "many-blocks")
+    exercise, _ = exercise_of(saxpy, "many-blocks")
     for backend, part in exercise.parts.items():
         if saxpy.why_not(part):
             continue
-        text = saxpy.lab.rung(part.file).replace(*REPLAYS[backend])
-        assert REPLAYS[backend][1] in text
-        kept, changed = (saxpy.judge(repeated(exercise, **more), part, text.encode(), 0) for more in ({}, {"changes": 5}))
+        content = changed(saxpy.lab.rung(part.file), REPLAYS[backend]).encode()
+        kept, wrong = (saxpy.judge(repeated(exercise, **more), part, content, 0) for more in ({}, {"changes": 5}))
         assert all(one.score == one.points for one in kept), told(kept)  # this is what it would gain time with
-        assert all(one.score == 0 and "elements wrong" in one.message for one in changed), told(changed)
+        assert all(one.score == 0 and "elements wrong" in one.message for one in wrong), told(wrong)
 
 
 def test_repeats_and_changes_of_a_timed_case_are_not_known_before(saxpy):
     from grading.judge import Run  # noqa: PLC0415
-    exercise = next(one for one in saxpy.lab.exercises if one.name == "many-blocks")
-    run = Run(saxpy, exercise, exercise.parts["opencl"], exercise.tests[0], None, None, 0)
+    exercise, part = exercise_of(saxpy, "many-blocks")
+    run = Run(saxpy, exercise, part, exercise.tests[0], None, None, 0)
     cases = [{"n": 1, "repeats": 100}, {"n": 1, "repeats": 5}, {"n": 1}]
     one, other, third = (run.unforeseen(cases, number) for number in (1, 1, 2))
     assert [case.get("repeats") for case in one] == [case.get("repeats") for case in other]  # of the rung and of the submission

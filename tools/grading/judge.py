@@ -161,7 +161,6 @@ class Judge:
     case_seconds, test_seconds = 15.0, 60.0
     exercise_seconds = 180.0  # of a submission's own programs, in all tests of an exercise together
     judge_seconds = 600.0  # for the judge's own program, which makes inputs and compares
-    min_tries = 1  # of a test of speed
 
     def __init__(self, lab: Lab, build: Path, sandbox: Sandbox, secret: bytes) -> None:
         self.lab = lab
@@ -169,6 +168,7 @@ class Judge:
         self.sandbox = sandbox
         self.secret = secret
         self.turns = Turns()
+        self.min_tries = 1  # of a test of speed
         self.trying = threading.Lock()
         self.tried: dict[tuple[str, ...], Any] = {}  # see once()
         self.explain = lab.root / "tools/explain"
@@ -877,13 +877,6 @@ class Run:
             self.must_answer(trouble)
         return answers, worker.times, trouble
 
-    def unforeseen(self, cases: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-        """Cases whose input changes between the repeats of a call, which are up to an eighth fewer: no repeat can hand in what an
-        earlier one has computed, or be known to be the last. @param number equal for cases that are repeated equally often"""
-        chance = random.Random(f"{number} {self.judge.secret.hex()}")
-        return [case | {"repeats": case["repeats"] - chance.randrange(case["repeats"] // 8 + 1), "changes": secrets.randbits(63) | 1}
-                if case.get("repeats", 1) > 1 else case for case in cases]
-
     def must_answer(self, trouble: Result | None) -> None:
         """Raises Fault where the rung did not answer all."""
         if trouble:
@@ -895,6 +888,13 @@ class Run:
         result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
         result.ratio = round(ratio, 3)
         return result
+
+    def unforeseen(self, cases: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+        """Cases whose input changes between the repeats of a call, which are up to an eighth fewer: no repeat can hand in what an
+        earlier one has computed, or be known to be the last. @param number equal for cases that are repeated equally often"""
+        chance = random.Random(f"{number} {self.judge.secret.hex()}")
+        return [case | {"repeats": case["repeats"] - chance.randrange(case["repeats"] // 8 + 1), "changes": secrets.randbits(63) | 1}
+                if case.get("repeats", 1) > 1 else case for case in cases]
 
     def speed(self) -> Result:
         """Times the submission and the rung of the lab, one after the other: neither runs while the other is timed. Every
