@@ -22,6 +22,7 @@
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_copies.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 
@@ -397,10 +398,15 @@ GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
 }
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
-    return make_guarded(
+    GuardedMemory memory = make_guarded(
         bytes, band_bytes.input,
         [&](unsigned char* first) { std::copy_n(static_cast<const unsigned char*>(host), bytes, first); },
-        [&](const GuardedMemory& memory) { write_memory(memory, bytes, host); });
+        [&](const GuardedMemory& large) { write_memory(large, bytes, host); });
+    if (input_copies)
+        input_copies->add(host, [memory](std::size_t offset, const void* from, std::size_t size) {
+            memory.queue.enqueueWriteBuffer(memory.window, CL_TRUE, offset, size, from);
+        });
+    return memory;
 }
 
 void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue,

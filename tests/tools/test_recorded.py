@@ -9,6 +9,8 @@ import shutil
 import pytest
 from conftest import ROOT, passed, refused, run
 
+READS_ALL = True  # see judged_once.py
+
 PROGRAMS = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) / "bin"
 # The run that answers a question, by lab and number. Where that can be, it names variants in CUDA only, so that it takes seconds.
 COMMANDS = {
