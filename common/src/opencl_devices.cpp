@@ -401,7 +401,7 @@ GuardedMemory input_memory(const void* host, std::size_t bytes) {
     GuardedMemory memory = make_guarded(
         bytes, band_bytes.input,
         [&](unsigned char* first) { std::copy_n(static_cast<const unsigned char*>(host), bytes, first); },
-        [&](const GuardedMemory& window) { write_memory(window, bytes, host); });
+        [&](const GuardedMemory& large) { write_memory(large, bytes, host); });
     if (input_copies)
         input_copies->add(host, [memory](std::size_t offset, const void* from, std::size_t size) {
             memory.queue.enqueueWriteBuffer(memory.window, CL_TRUE, offset, size, from);
