@@ -199,7 +199,6 @@ TEST_CASE("ranks on the cores of one computer are held against its memory bandwi
 
 TEST_CASE("a device that ranks share counts once, and one with the same address on another computer counts, too",
           "[cpu]") {
-    using Place;
     std::vector<Place> places(4);
     CHECK(count_devices(places) == 1); // all on the cores of one computer
     places[2].computer = places[3].computer = 2;
@@ -301,7 +300,6 @@ TEST_CASE("a rank that dies ends the others with an error", "[cpu]") { check_dea
 TEST_CASE("a rank that stops ends the others after the time limit", "[cpu]") { check_halt(4, "--on cpu", 2); }
 
 TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
-    using Place;
     const auto gpu = [](int computer, const std::string& pci) {
         Place place;
         place.on = gpulab::Backend::cuda;
@@ -367,7 +365,7 @@ TEST_CASE("options that ranks do not use, and systems that do not fit into the m
 }
 
 TEST_CASE("what one rank alone refuses ends all of them", "[cpu]") {
-    const Ranks here({{"A", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n"}});
+    const Ranks here(Files{{"A", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n"}});
     // Only rank 0 finds its matrix. Open MPI and MPICH tell a process its number by different names.
     const std::string said = refusal(here(3,
                                           "-c 'n=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; if [ \"$n\" = 0 ]; then m=A; else "
@@ -384,7 +382,7 @@ TEST_CASE("what one rank alone refuses ends all of them", "[cpu]") {
 }
 
 TEST_CASE("what all ranks refuse is said once, and every end has its exit code", "[cpu]") {
-    const Ranks here({{"A", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n"}});
+    const Ranks here(Files{{"A", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n"}});
     const std::string said = refusal(here(3, "--on cpu --matrix A"));
     CHECK(has(said, "cg_mpi: A is not symmetric: element (1, 2) is 1, element (2, 1) is 0\n"));
     CHECK(said.find("symmetric") == said.rfind("symmetric"));
