@@ -37,18 +37,15 @@ def html():
             pytest.skip(f"no {program} to build the pages with (./lab setup --all)")
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "a folder with 'spaces'"
-        copy.mkdir()
-        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json", "Doxyfile", "tools", "cmake",
-                     "common", "docs", "emulator", "labs", "tests"):
-            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
-        (copy / "answers").mkdir()  # as ./lab instructor unlock makes it
-        (copy / "answers/01_saxpy.md").write_text("# Answers: lab 01\n\nunlockedanswer7f3a.\n")
+        compilers = [f"compilers/{name}" for name in ("c++", "g++", "cc", "gcc", "nvcc", "cmake")]  # the pages need none
+        files = Files(copy, {**dict.fromkeys(compilers, "#!/bin/sh\nexit 99\n"),
+                             "answers/01_saxpy.md": "# Answers: lab 01\n\nunlockedanswer7f3a.\n"})  # as ./lab instructor unlock makes it
+        files.copy("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json", "Doxyfile", "tools", "cmake", "common",
+                   "docs", "emulator", "labs", "tests")
         passed("git", "init", "-q", copy)
         passed("git", "-C", copy, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "The commit in the footer")
-        (copy / "compilers").mkdir()  # the pages need none
-        for name in ("c++", "g++", "cc", "gcc", "nvcc", "cmake"):
-            (copy / "compilers" / name).write_text("#!/bin/sh\nexit 99\n")
-            (copy / "compilers" / name).chmod(0o755)
+        for name in compilers:
+            files.path(name).chmod(0o755)
         passed(copy / "lab", "docs", "--zip", GPULAB_INSTALL="no", PATH=f"{copy / 'compilers'}:{os.environ['PATH']}")
         yield copy / "build/pages"
 
