@@ -12,7 +12,8 @@
 namespace matmul {
 
 template <class T> void cpu_openblas(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    openblas_set_num_threads(gpulab::hardware_threads());
+    // No more than cores: they wait for each other in loops.
+    openblas_set_num_threads(std::min(gpulab::hardware_threads(), openblas_get_num_procs()));
     const auto m = static_cast<blasint>(p.m), k = static_cast<blasint>(p.k), n = static_cast<blasint>(p.n);
     const blasint b_pitch = std::max(n, 1), a_pitch = std::max(k, 1); // a pitch of 0 is an error, even of nothing
     const auto run = [&] {

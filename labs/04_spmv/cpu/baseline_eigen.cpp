@@ -4,6 +4,7 @@
 // of equally many rows for each thread, and a thread that has finished a piece takes the next. Up to 20,000 non-zeros
 // are the work of one thread.
 #include <Eigen/SparseCore>
+#include <algorithm>
 
 #include "gpulab/device.hpp"
 #include "spmv.hpp"
@@ -11,7 +12,8 @@
 namespace spmv {
 
 template <class T> void cpu_eigen(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    Eigen::setNbThreads(gpulab::hardware_threads());
+    // No more than cores: they wait for each other in loops.
+    Eigen::setNbThreads(std::min(gpulab::hardware_threads(), omp_get_num_procs()));
     const gpulab::Csr<T>& a = p.matrix;
     const std::vector<std::int32_t> row_start = narrow_offsets(a);
     const auto rows = static_cast<Eigen::Index>(a.rows), columns = static_cast<Eigen::Index>(a.columns);

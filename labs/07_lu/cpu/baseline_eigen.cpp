@@ -3,6 +3,7 @@
 // It factorises panels as getrf does, and its threads share the products of matrices only. Its matrices are stored
 // column by column: the matrix is transposed before it is factorised and the factors afterwards, outside the timing.
 #include <Eigen/LU>
+#include <algorithm>
 
 #include "gpulab/device.hpp"
 #include "lu.hpp"
@@ -26,7 +27,8 @@ void exchanges_from_places(std::vector<std::int32_t>& pivots) {
 } // namespace
 
 void cpu_eigen_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    Eigen::setNbThreads(gpulab::hardware_threads());
+    // No more than cores: they wait for each other in loops.
+    Eigen::setNbThreads(std::min(gpulab::hardware_threads(), omp_get_num_procs()));
     const std::vector<double> a = transposed(p.a, p.n, p.n);
     std::vector<double> lu(a.size());
     const auto n = static_cast<Eigen::Index>(p.n);

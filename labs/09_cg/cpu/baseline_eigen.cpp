@@ -68,7 +68,8 @@ template <class T> void cpu_eigen(const Problem<T>& problem, Output<T>& out, Sto
         if (ours.history[0] > 0 && std::ranges::all_of(problem.b, [](T value) { return value == 0; }))
             throw gpulab::Unsupported("for b = 0 Eigen does not iterate");
     });
-    Eigen::setNbThreads(gpulab::hardware_threads());
+    // No more than cores: they wait for each other in loops.
+    Eigen::setNbThreads(std::min(gpulab::hardware_threads(), omp_get_num_procs()));
     if (problem.jacobi) solve_with<Eigen::DiagonalPreconditioner<T>>(problem, out, watch);
     else solve_with<Eigen::IdentityPreconditioner>(problem, out, watch);
 }
