@@ -10,6 +10,7 @@
 // Limit: as for rung 13; a product takes twice as long in TF32 as in BF16.
 #include <cstddef>
 
+#include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "matmul.hpp"
 #include "tensor.cuh"
@@ -17,13 +18,8 @@
 
 namespace matmul {
 
-namespace {
-
-using Tile = TensorTile<256, 1>; // one copy of A's tile in a stage
-
-} // namespace
-
 /// One tile of C per block.
+template <class Tile>
 __global__ void __launch_bounds__(Tile::threads, 1)
     tensor_tf32_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* c, int m,
                        int k, int n) {
@@ -65,7 +61,11 @@ __global__ void __launch_bounds__(Tile::threads, 1)
 }
 
 void cuda_tensor_tf32(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
-    multiply_on_tensor_cores<Tile>(tensor_tf32_kernel, p, c, watch);
+    using Large = TensorTile<256, 1>; // one copy of A's tile in a stage
+    using Small = TensorTile<64, 1>;
+    const std::size_t large = gpulab::ceil_div(p.m, Large::rows) * gpulab::ceil_div(p.n, Large::columns);
+    if (2 * large <= gpulab::multiprocessor_count()) multiply_on_tensor_cores<Small>(tensor_tf32_kernel<Small>, p, c, watch);
+    else multiply_on_tensor_cores<Large>(tensor_tf32_kernel<Large>, p, c, watch);
 }
 
 } // namespace matmul
