@@ -64,7 +64,8 @@ void cuda_tensor_tf32(const Problem<float>& p, Output<float>& c, Stopwatch& watc
     using Large = TensorTile<256, 1>; // one copy of A's tile in a stage
     using Small = TensorTile<64, 1>;
     const std::size_t large = gpulab::ceil_div(p.m, Large::rows) * gpulab::ceil_div(p.n, Large::columns);
-    if (2 * large <= gpulab::multiprocessor_count()) multiply_on_tensor_cores<Small>(tensor_tf32_kernel<Small>, p, c, watch);
+    if (2 * large <= gpulab::multiprocessor_count())
+        multiply_on_tensor_cores<Small>(tensor_tf32_kernel<Small>, p, c, watch);
     else multiply_on_tensor_cores<Large>(tensor_tf32_kernel<Large>, p, c, watch);
 }
 

@@ -120,9 +120,8 @@ void multiply_on_tensor_cores(void (*kernel)(CUtensorMap, CUtensorMap, float*, i
             if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
             in_rows(a, a_rows, p.m, p.k, a_pitch, stream);
             in_rows(b, b_rows, p.k, p.n, b_pitch, stream);
-            kernel<<<blocks, Tile::threads, Tile::shared_bytes, stream>>>(a_tiles, b_tiles, out.data(),
-                                                                          static_cast<int>(p.m), static_cast<int>(p.k),
-                                                                          static_cast<int>(p.n));
+            kernel<<<blocks, Tile::threads, Tile::shared_bytes, stream>>>(
+                a_tiles, b_tiles, out.data(), static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
         },
         gpulab::poisoning(out, a_rows, b_rows));
     out.copy_to(c);

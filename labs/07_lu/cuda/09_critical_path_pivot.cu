@@ -123,8 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
             const int k = done + u, diagonal = k0 + k, parity = u % 2;
             if (k >= width) break;
             gpulab::Barrier& arrived = shared.arrived[parity];
-            if (blocks > 1 && t == 0)
-                arrived.arrive_and_expect(blocks * pairs * static_cast<int>(sizeof(double2)));
+            if (blocks > 1 && t == 0) arrived.arrive_and_expect(blocks * pairs * static_cast<int>(sizeof(double2)));
 
             offer_best_row(rows, found, u, done, shared.of_warp[parity][warp]);
             __syncthreads(); // the messages of all warps are there

@@ -115,8 +115,7 @@ __device__ __forceinline__ void offer_best_row(const Rows<W, ROWS>& rows, const 
 /// Sends the best message of the block's warps to all blocks, this one too. The warps divide the receivers; a lane
 /// sends a pair. @param pairs of a message
 template <int W, int THREADS>
-__device__ __forceinline__ void send_best_row(Shared<W, THREADS>& shared, int parity, int rank, int blocks,
-                                              int pairs) {
+__device__ __forceinline__ void send_best_row(Shared<W, THREADS>& shared, int parity, int rank, int blocks, int pairs) {
     constexpr int warps = Shared<W, THREADS>::warps;
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const Candidate mine = lane < warps ? unpacked(shared.of_warp[parity][lane][0]) : Candidate{0, 0, 0};
