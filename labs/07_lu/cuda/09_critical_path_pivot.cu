@@ -13,6 +13,10 @@
 // - A panel has 32 columns, because a step updates all columns of the panel. While more than 2048 rows are left, two
 //   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns. From
 //   8193 rows on these are four panels of 16, from 16,385 on the kernels of cuda_columns_pivot take all 64.
+// - The search for the next pivot begins as soon as its column is up to date, and goes on while the others follow. A
+//   candidate's reciprocal comes with it.
+// - Kernels of the chain begin while the one before them ends (early.cuh), and no block of the update shares a
+//   multiprocessor with a panel's.
 // - One kernel exchanges rows and solves for U (exchange_and_solve.cuh).
 // - While more than 4096 rows are left, a panel has 256 columns, in four parts of 64. The rest of the matrix passes
 //   through memory once for all four, so that arithmetic limits its update, and no longer memory.
@@ -109,6 +113,7 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
     const int rank = static_cast<int>(cluster.block_rank()), blocks = static_cast<int>(cluster.num_blocks());
     if (t == 0)
         for (gpulab::Barrier& barrier : shared.arrived) barrier.init(1);
+    wait_for_previous();
 
     Rows<W, ROWS> rows;
     load_rows<THREADS>(rows, d, k0, width, k0 + rank * THREADS * ROWS + warp * 32, shared.tiles[warp]);
@@ -153,7 +158,8 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
 /// Launches one cluster for the rows from k0 down.
 template <int W, int THREADS, int ROWS>
 void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, stream, d, k0, width);
+    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, true, true, stream, d,
+                   k0, width);
 }
 
 void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
