@@ -15,8 +15,9 @@
 //                    copies              multiply
 //     empty[s] ---> starts copies ---> full[s] ---> 4 x wgmma ---> empty[s] ...
 //
-// A block computes 128 x 256 elements of C from tiles 64 deep.
-// Limit: filling and emptying the pipeline of each block, and the transfer of the tiles from the L2 cache.
+// A block computes 128 x 256 elements of C from tiles 64 deep. Where such blocks are too few for the device, it
+// computes 128 x 64, and the instruction multiplies by 16 x 64 of B. Limit: filling and emptying the pipeline of each
+// block, and the transfer of the tiles from the L2 cache.
 #include <cstddef>
 #include <cuda_bf16.h>
 
@@ -24,6 +25,7 @@
 #include "gpulab/cuda/timing.hpp"
 #include "matmul.hpp"
 #include "narrow.hpp"
+#include "studies.hpp"
 #include "tensor.cuh"
 
 namespace matmul {
@@ -54,7 +56,7 @@ __global__ void __launch_bounds__(threads, 1)
                        int k, int n) {
 #if defined(MATMUL_WGMMA)
     constexpr int stages = Stage<columns>::count, stage_bytes = Stage<columns>::bytes;
-    extern __shared__ __align__(1024) unsigned char all_stages[]; // of each stage: A's tile, then B's four
+    extern __shared__ __align__(1024) unsigned char all_stages[]; // of each stage: A's tile, then B's
     __shared__ Barrier full[stages], empty[stages];
     if (threadIdx.x == 0) {
         for (int s = 0; s < stages; ++s) {
@@ -122,9 +124,10 @@ __global__ void __launch_bounds__(threads, 1)
 
 namespace {
 
-template <int columns>
-void multiply(const Matrix& a, const Matrix& b, const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+template <int columns> void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     constexpr int stages = Stage<columns>::count, shared_bytes = stages * Stage<columns>::bytes;
+    require_wgmma();
+    const Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
     const auto kernel = tensor_bf16_kernel<columns>;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     gpulab::DeviceBuffer<float> out(p.size());
@@ -147,12 +150,12 @@ void multiply(const Matrix& a, const Matrix& b, const Problem<float>& p, Output<
 
 } // namespace
 
+void cuda_tensor_bf16_large(const Problem<float>& p, Output<float>& c, Stopwatch& watch) { multiply<256>(p, c, watch); }
+
 void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
-    require_wgmma();
-    const Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
-    const std::size_t large = gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, 256);
-    if (2 * large <= gpulab::multiprocessor_count()) multiply<64>(a, b, p, c, watch);
-    else multiply<256>(a, b, p, c, watch);
+    const std::size_t large = gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, 256); // tiles
+    if (2 * large <= gpulab::multiprocessor_count()) multiply<64>(p, c, watch);
+    else cuda_tensor_bf16_large(p, c, watch);
 }
 
 } // namespace matmul

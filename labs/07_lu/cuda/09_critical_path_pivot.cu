@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
 /// Launches one cluster for the rows from k0 down.
 template <int W, int THREADS, int ROWS>
 void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, true, true, stream, d,
-                   k0, width);
+    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, true, true, stream, d, k0,
+                   width);
 }
 
 void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {

@@ -21,8 +21,8 @@ inline constexpr int max_cluster_blocks = 16;
 /// @pre rows <= max_cluster_blocks * rows_of_block
 /// @throws gpulab::Unsupported when the GPU cannot run so large a cluster: only 8 blocks are guaranteed
 template <class... Parameters, class... Arguments>
-void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, int threads, bool in_chain,
-                    bool alone, cudaStream_t stream, const Arguments&... arguments) {
+void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, int threads, bool in_chain, bool alone,
+                    cudaStream_t stream, const Arguments&... arguments) {
     unsigned blocks = 1;
     while (blocks * static_cast<unsigned>(rows_of_block) < static_cast<unsigned>(rows)) blocks *= 2;
     cudaLaunchAttribute attributes[] = {{}, early()};
