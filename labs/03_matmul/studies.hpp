@@ -47,6 +47,10 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
 /// @throws gpulab::Unsupported for any other tile
 template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
 
+/// cuda_tensor_bf16 and cuda_tensor_tf32 with their large tiles whatever the shape: so a test can have small products.
+void cuda_tensor_bf16_large(const Problem<float>& p, Output<float>& c, Stopwatch& watch);
+void cuda_tensor_tf32_large(const Problem<float>& p, Output<float>& c, Stopwatch& watch);
+
 /// What the compiler and the runtime say of a kernel of the study `registers`.
 struct Registers {
     int per_thread = 0;    ///< registers

@@ -20,6 +20,9 @@ std::vector<gpulab::StudySummary> study_list();
 template <class T> Run<T> cuda_book_cr;
 template <class T> Run<T> opencl_book_cr; ///< as cuda_book_cr
 
+/// cuda_partition, which tries overlapping windows for systems of any size: so a test can have small ones.
+template <class T> Run<T> cuda_partition_windows;
+
 /// How far a study goes.
 struct Sweep {
     std::size_t n;       ///< most unknowns, where the user gave --n

@@ -15,14 +15,17 @@
 //                    copies              multiply
 //     empty[s] ---> starts copies ---> full[s] ---> 4 x wgmma ---> empty[s] ...
 //
-// A block computes 128 x 256 elements of C from tiles 64 deep.
-// Limit: filling and emptying the pipeline of each block, and the transfer of the tiles from the L2 cache.
+// A block computes 128 x 256 elements of C from tiles 64 deep. Where such blocks are too few for the device, it
+// computes 128 x 64, and the instruction multiplies by 16 x 64 of B. Limit: filling and emptying the pipeline of each
+// block, and the transfer of the tiles from the L2 cache.
 #include <cstddef>
 #include <cuda_bf16.h>
 
+#include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "matmul.hpp"
 #include "narrow.hpp"
+#include "studies.hpp"
 #include "tensor.cuh"
 
 namespace matmul {
@@ -31,24 +34,29 @@ namespace {
 
 using Matrix = NarrowMatrix<__nv_bfloat16>;
 
-constexpr int rows = 128, columns = 256; // of C that a block computes
-constexpr int depth = 64;                // columns of A and rows of B in a stage: 64 of them are 128 bytes
-constexpr int stages = 4;
+constexpr int rows = 128; // of C that a block computes
+constexpr int depth = 64; // columns of A and rows of B in a stage: 64 of them are 128 bytes
 constexpr int warpgroup = 128, threads = 3 * warpgroup; // one starts copies, two multiply
 constexpr int a_bytes = rows * depth * 2;               // of A's tile in a stage
-constexpr int b_tile_bytes = depth * tile_row_bytes;    // of one of B's four tiles, each 64 columns wide
-constexpr int stage_bytes = a_bytes + columns / 64 * b_tile_bytes;
-constexpr int shared_bytes = stages * stage_bytes;
+constexpr int b_tile_bytes = depth * tile_row_bytes;    // of one of B's tiles, each 64 columns wide
 constexpr int band_height = 8; // tiles from top to bottom before the next column of tiles, as in cuda_pipeline
+
+/// A stage of a block that computes `columns` columns of C: A's tile, then B's.
+template <int columns> struct Stage {
+    static constexpr int bytes = a_bytes + columns / 64 * b_tile_bytes;
+    static constexpr int count = 224 * 1024 / bytes < 8 ? 224 * 1024 / bytes : 8; ///< that a block has
+};
 
 } // namespace
 
 /// One tile of C per block.
+template <int columns>
 __global__ void __launch_bounds__(threads, 1)
     tensor_bf16_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* c, int m,
                        int k, int n) {
 #if defined(MATMUL_WGMMA)
-    extern __shared__ __align__(1024) unsigned char all_stages[]; // of each stage: A's tile, then B's four
+    constexpr int stages = Stage<columns>::count, stage_bytes = Stage<columns>::bytes;
+    extern __shared__ __align__(1024) unsigned char all_stages[]; // of each stage: A's tile, then B's
     __shared__ Barrier full[stages], empty[stages];
     if (threadIdx.x == 0) {
         for (int s = 0; s < stages; ++s) {
@@ -80,7 +88,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
     take_registers<240>(); // the products
     const int my_rows = (group - 1) * 64;
-    float sum[128] = {};
+    float sum[columns / 2] = {};
     for (int i = 0; i < steps; ++i) {
         const int s = i % stages;
         full[s].wait(i / stages);
@@ -101,7 +109,7 @@ __global__ void __launch_bounds__(threads, 1)
     // elements 2 t and 2 t + 1 of rows g and g + 8.
     const int lane = threadIdx.x % 32, first = row + my_rows + threadIdx.x % warpgroup / 32 * 16 + lane / 4;
 #pragma unroll
-    for (int e = 0; e < 128; e += 2) {
+    for (int e = 0; e < columns / 2; e += 2) {
         const int r = first + e / 2 % 2 * 8, s = column + e / 4 * 8 + lane % 4 * 2;
         if (r >= m || s >= n) continue;
         float* const to = c + std::size_t(r) * n + s;
@@ -114,24 +122,40 @@ __global__ void __launch_bounds__(threads, 1)
 #endif
 }
 
-void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+namespace {
+
+template <int columns> void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    constexpr int stages = Stage<columns>::count, shared_bytes = stages * Stage<columns>::bytes;
     require_wgmma();
-    CUDA_CHECK(cudaFuncSetAttribute(tensor_bf16_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const Matrix a(p.a, p.m, p.k), b(p.b, p.k, p.n); // rounded, before the time is taken
+    const auto kernel = tensor_bf16_kernel<columns>;
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     gpulab::DeviceBuffer<float> out(p.size());
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, columns));
     watch.tile(rows, "m").tile(band_height * rows, "m");
     watch.tile(depth, "k").tile(stages * depth, "k");
     watch.tile(columns, "n").tile(Matrix::piece, "n").tile(Matrix::piece, "k");
+    const bool empty = p.size() == 0 || p.k == 0;
+    const CUtensorMap a_tiles = empty ? CUtensorMap{} : describe(a.data(), p.m, p.k, a.pitch(), rows);
+    const CUtensorMap b_tiles = empty ? CUtensorMap{} : describe(b.data(), p.k, p.n, b.pitch(), depth);
     const auto launch = [&](cudaStream_t stream) {
         if (p.size() == 0) return;
         if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
-        tensor_bf16_kernel<<<blocks, threads, shared_bytes, stream>>>(
-            describe(a.data(), p.m, p.k, a.pitch(), rows), describe(b.data(), p.k, p.n, b.pitch(), depth), out.data(),
-            static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
+        kernel<<<blocks, threads, shared_bytes, stream>>>(a_tiles, b_tiles, out.data(), static_cast<int>(p.m),
+                                                          static_cast<int>(p.k), static_cast<int>(p.n));
     };
     gpulab::watch_stream(watch, launch, gpulab::poisoning(out));
     out.copy_to(c);
+}
+
+} // namespace
+
+void cuda_tensor_bf16_large(const Problem<float>& p, Output<float>& c, Stopwatch& watch) { multiply<256>(p, c, watch); }
+
+void cuda_tensor_bf16(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const std::size_t large = gpulab::ceil_div(p.m, rows) * gpulab::ceil_div(p.n, 256); // tiles
+    if (2 * large <= gpulab::multiprocessor_count()) multiply<64>(p, c, watch);
+    else cuda_tensor_bf16_large(p, c, watch);
 }
 
 } // namespace matmul

@@ -116,8 +116,8 @@ template <int pending, int n> __device__ void wait_for_products(float (&sum)[n])
 #define MATMUL_SUM_32(i) MATMUL_SUM_8(i), MATMUL_SUM_8(i + 8), MATMUL_SUM_8(i + 16), MATMUL_SUM_8(i + 24)
 #define MATMUL_10(t) \
     "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
-#define MATMUL_0_TO_79 \
-    MATMUL_10() MATMUL_10(1) MATMUL_10(2) MATMUL_10(3) MATMUL_10(4) MATMUL_10(5) MATMUL_10(6) MATMUL_10(7)
+#define MATMUL_0_TO_29 MATMUL_10() MATMUL_10(1) MATMUL_10(2)
+#define MATMUL_0_TO_79 MATMUL_0_TO_29 MATMUL_10(3) MATMUL_10(4) MATMUL_10(5) MATMUL_10(6) MATMUL_10(7)
 
 /// sum (64 x 256) += A (64 x 16, K along its rows) B (16 x 256, N along its rows) in BF16, both in shared memory.
 /// Asynchronous: see begin_products().
@@ -130,6 +130,15 @@ __device__ inline void multiply_bf16(float (&sum)[128], std::uint64_t a, std::ui
         : "l"(a), "l"(b));
 }
 
+/// The same for 64 x 64.
+__device__ inline void multiply_bf16(float (&sum)[32], std::uint64_t a, std::uint64_t b) {
+    asm volatile("{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" MATMUL_0_TO_29
+                 "%30, %31}, %32, %33, add, 1, 1, 0, 1;\n}"
+                 : MATMUL_SUM_32(0)
+                 : "l"(a), "l"(b));
+}
+
 /// sum (64 x 256) += A (64 x 8) B (8 x 256) in TF32: A in registers, B in shared memory with K along its rows.
 __device__ inline void multiply_tf32(float (&sum)[128], const unsigned (&a)[4], std::uint64_t b) {
     asm volatile(
@@ -139,6 +148,15 @@ __device__ inline void multiply_tf32(float (&sum)[128], const unsigned (&a)[4], 
                           "add, 1, 1;\n}"
         : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64), MATMUL_SUM_32(96)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+
+/// The same for 64 x 64.
+__device__ inline void multiply_tf32(float (&sum)[32], const unsigned (&a)[4], std::uint64_t b) {
+    asm volatile("{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" MATMUL_0_TO_29
+                 "%30, %31}, {%32, %33, %34, %35}, %36, add, 1, 1;\n}"
+                 : MATMUL_SUM_32(0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 /// The same for 64 x 176. @param add 0: sum = A B, whatever it was
@@ -153,6 +171,7 @@ __device__ inline void multiply_tf32(float (&sum)[88], const unsigned (&a)[4], s
 #undef MATMUL_SUM_8
 #undef MATMUL_SUM_32
 #undef MATMUL_10
+#undef MATMUL_0_TO_29
 #undef MATMUL_0_TO_79
 
 #endif // __CUDACC__

@@ -20,7 +20,7 @@ template <int rows_, int a_tiles> struct TensorTile {
     static constexpr int a_bytes = rows * tile_row_bytes, b_tile_bytes = depth * tile_row_bytes;
     static constexpr int b_offset = a_tiles * a_bytes;
     static constexpr int stage_bytes = b_offset + columns / depth * b_tile_bytes;
-    static constexpr int stages = std::min(4, 226 * 1024 / stage_bytes); ///< that fit
+    static constexpr int stages = std::min(8, 226 * 1024 / stage_bytes); ///< that fit
     static constexpr int shared_bytes = stages * stage_bytes;
     static constexpr int band_height = 8; ///< tiles from top to bottom before the next column of tiles
     static constexpr std::size_t piece = 16 / sizeof(float);
@@ -104,21 +104,24 @@ void multiply_on_tensor_cores(void (*kernel)(CUtensorMap, CUtensorMap, float*, i
     watch.tile(Tile::columns, "n").tile(Tile::piece, "n").tile(Tile::piece, "k");
     const auto in_rows = [](const gpulab::DeviceBuffer<float>& matrix, gpulab::DeviceBuffer<float>& in_pieces,
                             std::size_t rows, std::size_t columns, std::size_t pitch, cudaStream_t stream) {
-        if (pitch == columns) return matrix.data();
+        if (pitch == columns) return;
         CUDA_CHECK(cudaMemcpy2DAsync(in_pieces.data(), 4 * pitch, matrix.data(), 4 * columns, 4 * columns, rows,
                                      cudaMemcpyDeviceToDevice, stream));
-        return static_cast<const float*>(in_pieces.data());
     };
+    const bool empty = p.size() == 0 || p.k == 0;
+    const CUtensorMap a_tiles =
+        empty ? CUtensorMap{} : describe(a_pitch == p.k ? a.data() : a_rows.data(), p.m, p.k, a_pitch, Tile::rows);
+    const CUtensorMap b_tiles =
+        empty ? CUtensorMap{} : describe(b_pitch == p.n ? b.data() : b_rows.data(), p.k, p.n, b_pitch, Tile::depth);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             if (p.size() == 0) return;
             if (p.k == 0) return CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
-            const float* const a_from = in_rows(a, a_rows, p.m, p.k, a_pitch, stream);
-            const float* const b_from = in_rows(b, b_rows, p.k, p.n, b_pitch, stream);
+            in_rows(a, a_rows, p.m, p.k, a_pitch, stream);
+            in_rows(b, b_rows, p.k, p.n, b_pitch, stream);
             kernel<<<blocks, Tile::threads, Tile::shared_bytes, stream>>>(
-                describe(a_from, p.m, p.k, a_pitch, Tile::rows), describe(b_from, p.k, p.n, b_pitch, Tile::depth),
-                out.data(), static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
+                a_tiles, b_tiles, out.data(), static_cast<int>(p.m), static_cast<int>(p.k), static_cast<int>(p.n));
         },
         gpulab::poisoning(out, a_rows, b_rows));
     out.copy_to(c);

@@ -134,8 +134,8 @@ __device__ __forceinline__ void solve_in_warp(LaneRun<T>& run, unsigned lane, un
 inline constexpr unsigned block_lanes = 128, block_slots = block_lanes * run_length;
 
 /// Shared memory in which the lanes of a block show each other their interface equations.
-template <class T> struct NearLanes {
-    T a[block_lanes], c[block_lanes], d[block_lanes];
+template <class T, unsigned LANES = block_lanes> struct NearLanes {
+    T a[LANES], c[LANES], d[LANES];
 
     __device__ void show(const Unit<T>& e) { a[threadIdx.x] = e.a, c[threadIdx.x] = e.c, d[threadIdx.x] = e.d; }
     /// @param lane a number below 0 wraps to one larger than blockDim.x: no neighbour either

@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include "device_factors.hpp"
+#include "early.cuh"
 #include "gpulab/cuda/async_copy.cuh"
 #include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -104,6 +105,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
         for (int l0 = 0; l0 < depth; l0 += part) start_copies(first, l0); // constant bounds: all loops are unrolled
     };
+    wait_for_previous();
     start_all_copies(0);
 
     // -C, to which A B is added, because the instruction only adds; the negative sum is stored. Fragment (i, j) covers
@@ -195,7 +197,7 @@ void update_tensor(const double* a, const double* b, double* c, int stride, int 
                                    : (pairs ? tensor_update_kernel<2, true> : tensor_update_kernel<1, true>);
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
-    kernel<<<blocks, threads, shared_bytes, stream>>>(a, b, c, stride, m, n, k);
+    launch_in_chain(kernel, blocks, threads, shared_bytes, stream, n, a, b, c, stride, m, n, k);
 }
 
 void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {

@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(THREADS) cluster_panel_kernel(DeviceMatrix d, 
 
 /// Launches one cluster with a thread for each row from k0 down.
 template <int W, int THREADS> void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    launch_cluster(cluster_panel_kernel<W, THREADS>, d.n - k0, THREADS, THREADS, stream, d, k0, width);
+    launch_cluster(cluster_panel_kernel<W, THREADS>, d.n - k0, THREADS, THREADS, false, false, stream, d, k0, width);
 }
 
 /// How many columns of a panel with this number of rows fit a cluster's registers; 0: too many rows.

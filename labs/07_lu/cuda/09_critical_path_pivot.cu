@@ -13,6 +13,10 @@
 // - A panel has 32 columns, because a step updates all columns of the panel. While more than 2048 rows are left, two
 //   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns. From
 //   8193 rows on these are four panels of 16, from 16,385 on the kernels of cuda_columns_pivot take all 64.
+// - The search for the next pivot begins as soon as its column is up to date, and goes on while the others follow. A
+//   candidate's reciprocal comes with it.
+// - Kernels of the chain begin while the one before them ends (early.cuh), and no block of the update shares a
+//   multiprocessor with a panel's.
 // - One kernel exchanges rows and solves for U (exchange_and_solve.cuh).
 // - While more than 4096 rows are left, a panel has 256 columns, in four parts of 64. The rest of the matrix passes
 //   through memory once for all four, so that arithmetic limits its update, and no longer memory.
@@ -56,23 +60,25 @@ __device__ __forceinline__ void exchange_and_divide(Rows<W, ROWS>& rows, double 
     }
 }
 
-/// Subtracts l times the pivot's row. The elements behind place W - done are finished.
+/// Subtracts l times the pivot's row in place j, a constant.
 template <int W, int ROWS>
-__device__ __forceinline__ void eliminate(Rows<W, ROWS>& rows, const double (&l)[ROWS], const double2* pivot_row, int u,
-                                          int done) {
+__device__ __forceinline__ void eliminate_place(Rows<W, ROWS>& rows, const double (&l)[ROWS], const double2* pivot_row,
+                                                int j) {
+    const double2 pair = pivot_row[j / 2];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) rows.a[r][j] -= l[r] * (j % 2 == 0 ? pair.x : pair.y);
+}
+
+/// The same in all places from `first` on, a constant. The elements behind place W - done are finished.
+template <int W, int ROWS>
+__device__ __forceinline__ void eliminate(Rows<W, ROWS>& rows, const double (&l)[ROWS], const double2* pivot_row,
+                                          int first, int done) {
 #pragma unroll
     for (int j0 = 0; j0 < W; j0 += unrolled)
         if (j0 == 0 || j0 < W - done) {
 #pragma unroll
-            for (int j = j0; j < j0 + unrolled; j += 2) {
-                if (j + 1 <= u) continue;
-                const double2 pair = pivot_row[j / 2];
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    if (j > u) rows.a[r][j] -= l[r] * pair.x;
-                    rows.a[r][j + 1] -= l[r] * pair.y;
-                }
-            }
+            for (int j = j0; j < j0 + unrolled; ++j)
+                if (j >= first) eliminate_place(rows, l, pivot_row, j);
         }
 }
 #endif
@@ -107,34 +113,39 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
     const int rank = static_cast<int>(cluster.block_rank()), blocks = static_cast<int>(cluster.num_blocks());
     if (t == 0)
         for (gpulab::Barrier& barrier : shared.arrived) barrier.init(1);
+    wait_for_previous();
 
     Rows<W, ROWS> rows;
     load_rows<THREADS>(rows, d, k0, width, k0 + rank * THREADS * ROWS + warp * 32, shared.tiles[warp]);
     cluster.sync(); // all barriers are there, and every block has begun
+    Search found = search(rows, 0, k0, d.n);
 
 #pragma unroll 1
     for (int done = 0; done < W; done += unrolled) {
 #pragma unroll
         for (int u = 0; u < unrolled; ++u) {
+            const int pairs = 2 + (W - done) / 2; // of a message
             const int k = done + u, diagonal = k0 + k, parity = u % 2;
             if (k >= width) break;
             gpulab::Barrier& arrived = shared.arrived[parity];
-            if (blocks > 1 && t == 0)
-                arrived.arrive_and_expect(blocks * Memory::pairs * static_cast<int>(sizeof(double2)));
+            if (blocks > 1 && t == 0) arrived.arrive_and_expect(blocks * pairs * static_cast<int>(sizeof(double2)));
 
-            offer_best_row(rows, u, diagonal, d.n, shared.of_warp[parity][warp]);
+            offer_best_row(rows, found, u, done, shared.of_warp[parity][warp]);
             __syncthreads(); // the messages of all warps are there
             if (blocks > 1) {
-                send_best_row(shared, parity, rank, blocks);
+                send_best_row(shared, parity, rank, blocks, pairs);
                 arrived.wait(k / 2); // the messages of all blocks are there
             }
             const Pivot pivot = choose_pivot(blocks > 1 ? shared.of_block[parity] : shared.of_warp[parity],
-                                             blocks > 1 ? blocks : Memory::warps, u);
+                                             blocks > 1 ? blocks : Memory::warps);
             if (rank == 0 && t == 0) d.pivots[diagonal] = pivot.position;
 
             double l[ROWS];
             exchange_and_divide(rows, l, pivot, diagonal, u);
-            eliminate(rows, l, pivot.row, u, done);
+            // The next column first: the search for its pivot goes on while the others follow.
+            if (u + 1 < unrolled || unrolled < W - done) eliminate_place(rows, l, pivot.row, u + 1);
+            found = search(rows, u + 1, diagonal + 1, d.n);
+            eliminate(rows, l, pivot.row, u + 2, done);
         }
         rotate(rows);
     }
@@ -147,7 +158,8 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
 /// Launches one cluster for the rows from k0 down.
 template <int W, int THREADS, int ROWS>
 void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, stream, d, k0, width);
+    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, true, true, stream, d, k0,
+                   width);
 }
 
 void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {

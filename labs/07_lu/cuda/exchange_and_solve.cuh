@@ -3,6 +3,7 @@
 /// eight rows. For cuda_critical_path_pivot.
 #pragma once
 
+#include "early.cuh"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -83,6 +84,7 @@ static __global__ void __launch_bounds__(lanes* warps)
     const int t = threadIdx.x, lane = t % lanes, warp = t / lanes, width = k1 - k0;
     const int j = begin + blockIdx.x * lanes + lane;
     const bool inside = j < end, solve = begin >= k1;
+    wait_for_previous();
     if (t < max_panel_columns) steps[t] = t < width ? d.pivots[k0 + t] : -1;
     if (solve) load_lower(lower, d, k0, width);
     __syncthreads();
@@ -116,8 +118,8 @@ static __global__ void __launch_bounds__(lanes* warps)
 
 inline void exchange_and_solve(const DeviceMatrix& d, int k0, int k1, int begin, int end, cudaStream_t stream) {
     if (begin >= end) return;
-    exchange_and_solve_kernel<<<gpulab::grid_size(end - begin, lanes), lanes * warps, 0, stream>>>(d, k0, k1, begin,
-                                                                                                   end);
+    launch_in_chain(exchange_and_solve_kernel, gpulab::grid_size(end - begin, lanes), lanes * warps, 0, stream,
+                    end - begin, d, k0, k1, begin, end);
 }
 
 } // namespace lu

@@ -45,10 +45,12 @@ __device__ inline Candidate unpacked(double2 head) {
 /// A block's shared memory. Messages are there twice, for even and odd columns: others may still read those of the
 /// column before.
 ///
-///     a message:  [ magnitude, position ] [ element 0, element 1 ] [ 2, 3 ] ... [ W - 2, W - 1 ]
+///     a message:  [ magnitude, position ] [ 1 / candidate, - ] [ element 0, element 1 ] [ 2, 3 ] ... [ W - 2, W - 1 ]
+///
+/// When `done` columns are finished, it ends with element W - done - 1.
 template <int W, int THREADS> struct Shared {
     static constexpr int warps = THREADS / 32;
-    static constexpr int pairs = 1 + W / 2; ///< of a message
+    static constexpr int pairs = 2 + W / 2; ///< of a message, at most
     static_assert(pairs <= 32, "a warp sends a message with one instruction");
 
     double2 of_warp[2][warps][pairs];               ///< the best row of each warp of this block
@@ -63,34 +65,58 @@ template <class T> __device__ T& in_register(T& variable) {
     return *static_cast<T*>(__cvta_shared_to_generic(__shfl_sync(all_lanes, gpulab::shared_address(&variable), 0)));
 }
 
-/// The warp writes its best candidate with its row. Here and below, u is the place of the current column in the
-/// registers: a constant, because the loop over u is unrolled.
+/// The candidates of a warp for the next pivot.
+struct Search {
+    Candidate mine;    ///< of this lane
+    double reciprocal; ///< of its element
+    unsigned highest;  ///< the largest `high` of the warp
+};
+
+/// Looks for the best candidate in place u of the rows, a constant. The result is needed later: other arithmetic hides
+/// how long the search takes.
 template <int W, int ROWS>
-__device__ __forceinline__ void offer_best_row(const Rows<W, ROWS>& rows, int u, int diagonal, int n,
-                                               double2* message) {
+__device__ __forceinline__ Search search(const Rows<W, ROWS>& rows, int u, int diagonal, int n) {
     Candidate mine{0, 0, 0};
+    double value = 1;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (rows.position[r] >= diagonal && rows.position[r] < n) {
             const Candidate other = candidate(rows.a[r][u], rows.position[r]);
-            if (ROWS == 1 || better(other, mine)) mine = other;
+            if (ROWS == 1 || better(other, mine)) {
+                mine = other;
+                value = rows.a[r][u];
+            }
         }
+    const unsigned highest = __reduce_max_sync(all_lanes, mine.high);
+    return {mine, 1 / value, highest};
+}
+
+/// The warp writes its best candidate with its row. Here and below, u is the place of the current column in the
+/// registers: a constant, because the loop over u is unrolled.
+template <int W, int ROWS>
+__device__ __forceinline__ void offer_best_row(const Rows<W, ROWS>& rows, const Search& found, int u, int done,
+                                               double2* message) {
     const int t = threadIdx.x, lane = t % 32;
-    if (lane == best_lane(mine, __reduce_max_sync(all_lanes, mine.high))) {
-        message[0] = packed(mine);
+    if (lane != best_lane(found.mine, found.highest)) return;
+    message[0] = packed(found.mine);
+    message[1] = {found.reciprocal, 0};
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            if (ROWS == 1 || rows.position[r] == mine.position)
+    for (int r = 0; r < ROWS; ++r)
+        if (ROWS == 1 || rows.position[r] == found.mine.position)
 #pragma unroll
-                for (int j = u / 2 * 2; j < W; j += 2) message[1 + j / 2] = {rows.a[r][j], rows.a[r][j + 1]};
-    }
+            for (int j0 = 0; j0 < W; j0 += unrolled)
+                if (j0 == 0 || j0 < W - done) {
+#pragma unroll
+                    for (int j = j0; j < j0 + unrolled; j += 2)
+                        if (j + 1 >= u) message[2 + j / 2] = {rows.a[r][j], rows.a[r][j + 1]};
+                }
 }
 
 /// Sends the best message of the block's warps to all blocks, this one too. The warps divide the receivers; a lane
-/// sends a pair.
+/// sends a pair. @param pairs of a message
 template <int W, int THREADS>
-__device__ __forceinline__ void send_best_row(Shared<W, THREADS>& shared, int parity, int rank, int blocks) {
-    constexpr int warps = Shared<W, THREADS>::warps, pairs = Shared<W, THREADS>::pairs;
+__device__ __forceinline__ void send_best_row(Shared<W, THREADS>& shared, int parity, int rank, int blocks, int pairs) {
+    constexpr int warps = Shared<W, THREADS>::warps;
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const Candidate mine = lane < warps ? unpacked(shared.of_warp[parity][lane][0]) : Candidate{0, 0, 0};
     const int best = best_lane(mine, __reduce_max_sync(all_lanes, mine.high));
@@ -109,22 +135,12 @@ struct Pivot {
     const double2* row; ///< in pairs, in shared memory
 };
 
-/// The best of `count` messages. A lane computes the reciprocal of one candidate while the reduction is under way.
-template <int pairs> __device__ __forceinline__ Pivot choose_pivot(const double2 (*messages)[pairs], int count, int u) {
+/// The best of `count` messages.
+template <int pairs> __device__ __forceinline__ Pivot choose_pivot(const double2 (*messages)[pairs], int count) {
     const int t = threadIdx.x, lane = t % 32;
-    Candidate mine{0, 0, 0};
-    double value = 1;
-    if (lane < count) {
-        mine = unpacked(messages[lane][0]);
-        const double2 pair = messages[lane][1 + u / 2];
-        if (mine.high != 0) value = u % 2 == 0 ? pair.x : pair.y;
-    }
-    const unsigned highest = __reduce_max_sync(all_lanes, mine.high);
-    double of_mine = 1 / value;
-    asm volatile("" : "+d"(of_mine)); // here, not where it is used
-    const int best = best_lane(mine, highest);
-    const double reciprocal = __shfl_sync(all_lanes, of_mine, best);
-    return {__shfl_sync(all_lanes, mine.position, best), reciprocal, messages[best] + 1};
+    const Candidate mine = lane < count ? unpacked(messages[lane][0]) : Candidate{0, 0, 0};
+    const int best = best_lane(mine, __reduce_max_sync(all_lanes, mine.high));
+    return {unpacked(messages[best][0]).position, messages[best][1].x, messages[best] + 2};
 }
 #endif
 

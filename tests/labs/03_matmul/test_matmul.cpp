@@ -316,6 +316,28 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
     });
 }
 
+namespace {
+/// All that a variant must do, done by `large` in its place.
+void check_large_tiles(std::string_view name,
+                       void large(const Problem<float>&, matmul::Output<float>&, gpulab::Stopwatch&)) {
+    check_on_cuda(name, [&](Faults& faults) {
+        for (const auto& v : matmul::variants<float>()) {
+            if (v.name != name) continue;
+            Rung<float> rung = rung_of<float>(v);
+            rung.run = large;
+            matmul::testing::check_rung(rung, faults);
+        }
+    });
+}
+} // namespace
+
+TEST_CASE("cuda_tensor_bf16 is right with large tiles", "[cuda]") {
+    check_large_tiles("cuda_tensor_bf16", matmul::cuda_tensor_bf16_large);
+}
+TEST_CASE("cuda_tensor_tf32 is right with large tiles", "[cuda]") {
+    check_large_tiles("cuda_tensor_tf32", matmul::cuda_tensor_tf32_large);
+}
+
 // Long sums, in which sums that are cut off, not rounded, would lose more than float's own roundings do.
 TEST_CASE("cuda_three_tf32 is within four times the error of float", "[cuda]") {
     check_on_cuda("cuda_three_tf32", [](Faults& faults) {

@@ -353,6 +353,21 @@ TEST_CASE("CR with the book's launch is right on CUDA devices", "[cuda]") {
         CHECK(book_cr_fault<double>({cuda_book_cr<double>, "cuda_book_cr"}) == "");
     }
 }
+TEST_CASE("overlapping windows are right where they solve everything and where they do not", "[cuda]") {
+    using namespace tridiagonal::testing;
+    const auto fault = []<class T>(const Candidate<T>& v) {
+        const Shapes shapes = {{1, 1}, {3, 2}, {128, 1}, {1791, 1}, {1792, 3}, {1793, 1}, {1920, 2}, {3585, 1}};
+        for (const std::string& found : {fault_by_hand<T>(v), first_fault<T>(v, shapes, {"dominant", "spd", "poisson"}),
+                                         nan_fault<T>(v, {{1800, 2}}), zero_pivot_fault<T>(v, {{1800, 2}}, thin_rows)})
+            if (!found.empty()) return found;
+        return std::string();
+    };
+    for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(fault(Candidate<float>{tridiagonal::cuda_partition_windows<float>, "cuda_partition"}) == "");
+        CHECK(fault(Candidate<double>{tridiagonal::cuda_partition_windows<double>, "cuda_partition"}) == "");
+    }
+}
 TEST_CASE("CR with the book's launch under compute-sanitizer", "[.sanitizer]") {
     for (const auto& device : gpulab::testing::devices_or_skip(gpulab::Backend::cuda)) {
         gpulab::use(device);
