@@ -24,11 +24,13 @@
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
 //   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
 //      the same row are added up across the warp, then added to the row's sum in shared memory.
-//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y.
+//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y. Its
+//      blocks come onto the multiprocessors while the first kernel still runs, and wait there until it has ended.
 // The first step of each tile depends on row_start only. It is found once per matrix, outside the timing.
 // Limit: with random columns the gather of x, because each entry fetches a sector of 32 bytes from the L2 cache and
 // uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
 #include "device_problem.hpp"
+#include "gpulab/cuda/early_launch.hpp"
 #include "gpulab/cuda/timing.hpp"
 
 namespace spmv {
@@ -77,6 +79,7 @@ __global__ void __launch_bounds__(threads)
     __shared__ T slot[tile + 32]; // first the products of the tile, then the sum of each of its rows
     __shared__ int row_end[tile + 1];
 
+    gpulab::let_next_kernel_begin();
     const MergePoint begin = point[blockIdx.x], end = point[blockIdx.x + 1];
     const int rows = end.row - begin.row;             // finished in this tile
     const int nonzeros = end.nonzero - begin.nonzero; // rows + nonzeros <= tile
@@ -153,7 +156,8 @@ template <class T>
 __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T* y, int rows, unsigned tiles) {
     const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= tiles) return;
-    const int row = point[b + 1].row;
+    const int row = point[b + 1].row; // neither kernel writes it
+    gpulab::await_kernel_before();
     if (row < rows && carry_out[b] != T{0}) atomicAdd(&y[row], carry_out[b]); // several blocks may share a long row
 }
 
@@ -179,8 +183,8 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
         merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
                                                                             a.value.data(), a.x.data(), out.data(),
                                                                             point.data(), carry_out.data());
-        carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(point.data(), carry_out.data(),
-                                                                                      out.data(), a.rows, tiles);
+        gpulab::launch_early(carry_out_kernel<T>, gpulab::grid_size(tiles, searches), searches, stream, point.data(),
+                             carry_out.data(), out.data(), a.rows, tiles);
     };
     gpulab::watch_stream(watch, launch, gpulab::poisoning(out, carry_out));
     out.copy_to(y);
