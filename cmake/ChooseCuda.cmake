@@ -6,9 +6,10 @@ set(GPULAB_CAPABILITY_NEEDED 70) # of kernels with __nanosleep() and __grid_cons
 set(GPULAB_DRIVER_FOR_12 525)
 set(GPULAB_DRIVER_FOR_13 580)
 
-# gpulab_fit_gpus(<nvcc> <version>): sets architectures to those of the GPUs that nvidia-smi sees: machine code, or PTX for a GPU
-# that is newer than the compiler. Without a GPU PTX alone, which the emulator runs, as GPUs from 9.0 on do: one, because each
-# further architecture makes the build half as long again. Sets why where the driver or all GPUs are too old.
+# gpulab_fit_gpus(<nvcc> <version>): sets architectures to those of the GPUs that nvidia-smi sees: machine code, and PTX, which the
+# emulator runs for what only it counts; PTX alone for a GPU that is newer than the compiler. Without a GPU PTX alone, which GPUs
+# from 9.0 on run, too: one, because each further architecture makes the build half as long again. Sets why where the driver or all
+# GPUs are too old.
 function(gpulab_fit_gpus nvcc version)
     set(architectures 90-virtual PARENT_SCOPE)
     execute_process(COMMAND nvidia-smi OUTPUT_VARIABLE driver RESULT_VARIABLE rc ERROR_QUIET TIMEOUT 60)
@@ -43,7 +44,7 @@ function(gpulab_fit_gpus nvcc version)
         elseif(newest EQUAL 0)
             set(reason "${nvcc} (CUDA ${version}) no longer knows compute capability ${gpu}, which the GPU here has: ${instead}")
         elseif(newest EQUAL capability)
-            list(APPEND fitting ${newest}-real)
+            list(APPEND fitting ${newest})
         else()
             list(APPEND fitting ${newest}-virtual)
         endif()

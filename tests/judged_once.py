@@ -1,10 +1,13 @@
-"""Tests of grading and of the puzzles are judged once, as injected faults are: those that passed with the same tools and programs
-are left out, but for one in five, which a seed draws. GPULAB_MISTAKES=all runs all of them, and so does pytest without ctest."""
+"""Tests of what stands around the labs are judged once, as injected faults are: those that passed with the same files and programs are
+left out, but for one in twenty, and one of each file, which a seed draws. GPULAB_MISTAKES=all runs all of them, and so does pytest
+without ctest."""
 
 import functools
 import os
 import platform
 import random
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,25 +19,33 @@ sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
 
 KEPT = ROOT / "tests/judged/tools.txt"
-# What the tests read: all that runs and all that is handed out. Another test's file does not count.
+# What the tests of a file read, unless it says READS_ALL: all that runs and all that is handed out. Another test's file does not count.
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "lab", "cmake", "common", "emulator", "labs", "tools", "tests/conftest.py", "tests/support",
          "tests/tools/tampering", "tests/tools/grading_support.py", "tests/tools/machine.py", "docs/grading.md")
 IGNORED = ("__pycache__", "MEASURED.md", "README.md")  # but the hand-outs', which the labs' own tests hold
+PROGRAMS = ("age", "bwrap", "chromium", "doxygen", "mpirun", "ncu", "nvidia-smi", "pandoc")  # without which some tests are skipped
 
 
 @functools.cache
-def programs():
-    """The digest of all that tests of grading run."""
-    files = [file for part in PARTS for file in ([ROOT / part] if (ROOT / part).is_file() else (ROOT / part).rglob("*"))]
-    return judged.digest(*(f"{file.relative_to(ROOT)} {file.read_bytes().hex()}" for file in sorted(files)
-                           if file.is_file() and not set(IGNORED) & set(file.parts)))
+def contents(of_all):
+    """The digest of all that tests read. @param of_all of every file of the repository but the verdicts"""
+    if of_all:
+        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=False).stdout
+        files = [ROOT / name for name in listed.split("\0") if name and not name.startswith("tests/judged/")]
+        if not files:
+            return judged.digest(os.urandom(8).hex())  # no repository: nothing is known
+    else:
+        files = [file for part in PARTS for file in ([ROOT / part] if (ROOT / part).is_file() else (ROOT / part).rglob("*"))
+                 if not set(IGNORED) & set(file.parts)]
+    return judged.digest(*(f"{file.relative_to(ROOT)} {file.read_bytes().hex()}" for file in sorted(files) if file.is_file()))
 
 
 @functools.cache
-def key_of(path):
-    """What the verdict of a file's tests depends on: the file, what it runs, and the system's tools."""
-    return judged.digest(programs(), path.read_text(encoding="utf-8"), platform.python_version(), judged.tool("opencl"),
-                         judged.tool("oclgrind"), judged.tool("cuda"), str(os.geteuid() == 0))
+def key_of(module):
+    """What the verdict of a file's tests depends on: the file, what it reads, and the system's tools."""
+    return judged.digest(contents(getattr(module, "READS_ALL", False)), Path(module.__file__).read_text(encoding="utf-8"),
+                         platform.python_version(), *(judged.tool(name) for name in ("opencl", "oclgrind", "cuda")),
+                         *(str(bool(shutil.which(name))) for name in PROGRAMS), str(os.geteuid() == 0))
 
 
 def name_of(item):
@@ -52,7 +63,7 @@ def pytest_collection_modifyitems(config, items):
     again = chance.randrange(len(items))  # at least this one
     for at, item in enumerate(list(items)):
         known = entries.get(name_of(item))
-        if known and known.good and known.key == key_of(item.path) and chance.random() >= 1 / 5 and at != again:
+        if known and known.good and known.key == key_of(item.module) and chance.random() >= 1 / 20 and at != again:
             items.remove(item)
             left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
@@ -70,7 +81,7 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.when == "call" and report.passed and os.environ.get("GPULAB_JUDGED_ONCE"):
         item.config.stash.setdefault(PASSED, {})[name_of(item)] = judged.made(
-            key_of(item.path), "passed", "", platform.python_version(), time.monotonic() - item.stash[BEGUN])
+            key_of(item.module), "passed", "", platform.python_version(), time.monotonic() - item.stash[BEGUN])
     if report.failed:
         item.config.stash.setdefault(FAILED, set()).add(name_of(item))
 

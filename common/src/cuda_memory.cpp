@@ -7,6 +7,7 @@
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/error.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab/input_copies.hpp"
 
 namespace gpulab {
 
@@ -48,6 +49,13 @@ CudaMemory CudaMemory::input(const void* host, std::size_t bytes, std::size_t el
     memory.allocate();
     CUDA_CHECK(cudaMemcpy(memory.data(), host, bytes, cudaMemcpyHostToDevice));
     memory.fill_bands();
+    if (input_copies) {
+        input_copies->forget_l2 = [] { CUDA_CHECK(cudaCtxResetPersistingL2Cache()); };
+        input_copies->add(host, [to = static_cast<unsigned char*>(memory.data())](auto offset, auto* from, auto size) {
+            CUDA_CHECK(cudaMemcpy(to + offset, from, size, cudaMemcpyHostToDevice));
+            CUDA_CHECK(cudaDeviceSynchronize()); // as in copy_from()
+        });
+    }
     return memory;
 }
 

@@ -22,6 +22,7 @@
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_copies.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 
@@ -409,11 +410,15 @@ GuardedMemory input_memory(const void* host, std::size_t bytes) {
     if (memory.guard > 0 && bytes <= max_piece) {
         const auto* const first = static_cast<const unsigned char*>(host);
         write_in_one_piece(memory, std::vector<unsigned char>(first, first + bytes));
-        return memory;
+    } else {
+        lay_bands(memory, bytes);
+        write_memory(memory, bytes, host);
+        memory.queue.finish();
     }
-    lay_bands(memory, bytes);
-    write_memory(memory, bytes, host);
-    memory.queue.finish();
+    if (input_copies)
+        input_copies->add(host, [memory](std::size_t offset, const void* from, std::size_t size) {
+            memory.queue.enqueueWriteBuffer(memory.window, CL_TRUE, offset, size, from);
+        });
     return memory;
 }
 

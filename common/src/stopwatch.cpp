@@ -49,7 +49,9 @@ bool Stopwatch::wants_more() {
     const auto done = static_cast<int>(times_ms_.size());
     if (done >= repeats_) return false;
     const double spent_s = (now_ms - started_ms_) / 1000;
-    return !(budget_s_ > 0 && done >= 3 && spent_s > budget_s_);
+    if (budget_s_ > 0 && done >= 3 && spent_s > budget_s_) return false;
+    if (hooks && hooks->listener) hooks->listener->before_run();
+    return true;
 }
 
 } // namespace gpulab

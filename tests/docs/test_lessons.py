@@ -18,6 +18,8 @@ sys.path.insert(0, str(ROOT / "tools/explain"))
 import run as explain_run  # noqa: E402
 from command import Refusal  # noqa: E402
 
+READS_ALL = True  # see judged_once.py
+
 LESSONS = ROOT / "docs/lessons"
 PAGES = sorted(page.stem for page in LESSONS.glob("*.md") if page.name != "README.md")
 BLOCK = re.compile(r"^<!-- run ?(.*?) -->\n((?:    .*\n)+)", re.MULTILINE)

@@ -16,6 +16,8 @@ from grading import sealed  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 
+READS_ALL = True  # see judged_once.py
+
 SECRET = "unlockedanswer7f3a"  # in each answer of these tests, and nowhere else
 needs_age = pytest.mark.skipif(not shutil.which("age"), reason="no age (./lab setup)")
 

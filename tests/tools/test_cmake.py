@@ -324,16 +324,16 @@ message("${{GPULAB_NVCC}} ${{GPULAB_NVCC_VERSION}} ${{GPULAB_ARCHITECTURES}}${{G
 
 @pytest.mark.parametrize("here, told", [
     ({}, " 13.0 90-virtual"),
-    ({"GPUS": "8.6 9.0 8.6"}, " 13.0 86-real;90-real"),
+    ({"GPUS": "8.6 9.0 8.6"}, " 13.0 86;90"),
     ({"GPUS": "10.3"}, " 13.0 100-virtual"),  # newer than the compiler
-    ({"GPUS": "6.1 8.6"}, " 13.0 86-real"),
+    ({"GPUS": "6.1 8.6"}, " 13.0 86"),
     ({"GPUS": "7.0"}, "no longer knows compute capability 7.0, which the GPU here has: install CUDA 12 (./lab setup --cuda)"),
     ({"GPUS": "6.1"}, "need compute capability 7.0, and the GPU here has 6.1"),
     ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "KIND": "KMD"}, "needs driver 580, and 550.54.14 is here"),
     ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4"}, "needs driver 580, and 550.54.14 is here: update it, or install CUDA 12"),
     ({"GPUS": "9.0", "DRIVER": "470.2", "RUNS": "11.4", "VERSION": "12.9"}, "needs driver 525, and 470.2 is here: update it"),
-    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "VERSION": "12.9"}, " 12.9 90-real"),
-    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "13.0"}, " 13.0 90-real"),  # with NVIDIA's package for compatibility
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "12.4", "VERSION": "12.9"}, " 12.9 90"),
+    ({"GPUS": "9.0", "DRIVER": "550.54.14", "RUNS": "13.0"}, " 13.0 90"),  # with NVIDIA's package for compatibility
     ({"GPUS": "6.1", "CUDAARCHS": "80"}, " 13.0"),  # the user knows better
     ({"VERSION": "12.3"}, "is 12.3, and 12.4 or newer is needed"),
     ({"FAULT": "host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported!\\nmore"},
@@ -359,9 +359,9 @@ def test_the_CUDA_compiler_is_that_of_CUDACXX_or_the_first_that_can_be_used_of_P
     assert chosen(PATH=both, CUDACXX=f"{scratch}/own/nvcc -O1") == f"{scratch}/own/nvcc 12.5 90-virtual"
     assert chosen(PATH=both, CUDACXX="/nowhere/nvcc") == "/nowhere/nvcc does not run"
     assert chosen(PATH=both, CUDACXX=None) == f"{machine.bin}/nvcc 13.0 90-virtual"  # though CUDA's own folder may have one
-    assert chosen(PATH=both, CUDACXX=None, GPUS="9.0", RUNS="12.4") == f"{scratch}/second/nvcc 12.6 90-real"
+    assert chosen(PATH=both, CUDACXX=None, GPUS="9.0", RUNS="12.4") == f"{scratch}/second/nvcc 12.6 90"
     last = chosen(CUDACXX=None, VERSION="12.3", GPUS="9.0", RUNS="12.4")
-    assert last.startswith((f"{scratch}/.cuda/bin/nvcc 12.8 90-real", "/usr/local/cuda/bin/nvcc 12.")), last
+    assert last.startswith((f"{scratch}/.cuda/bin/nvcc 12.8 90", "/usr/local/cuda/bin/nvcc 12.")), last
 
 
 def test_a_CUDA_compiler_that_cannot_be_used_keeps_nobody_from_building_the_rest(scratch):

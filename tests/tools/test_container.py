@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 import pytest
+READS_ALL = True  # see judged_once.py
+
 from conftest import BUILD, ROOT, built, passed, run
 
 FILE = (ROOT / "Containerfile").read_text(encoding="utf-8")

@@ -15,6 +15,8 @@ pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(ROOT / "tools"))
 import judged  # noqa: E402
 
+READS_ALL = True  # see judged_once.py
+
 due = module_of(ROOT / "tools/due")
 
 LAB = "labs/01_one"
@@ -243,7 +245,7 @@ def test_without_a_gpu_or_a_build_it_says_so_in_a_line(run, tree):
     assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "")
 
 
-def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_five_of_the_others(scratch):
+def test_tests_that_passed_run_again_when_something_they_run_changes_and_a_few_of_the_others(scratch):
     for name in ("tests/conftest.py", "tests/judged_once.py", "tests/pytest.ini", "tools/judged.py"):
         (scratch / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, scratch / name)
@@ -262,5 +264,10 @@ def test_tests_that_passed_run_again_when_something_they_run_changes_and_one_in_
     assert len(ran(GPULAB_MISTAKES="all")) == 39 and len(ran(GPULAB_JUDGED_ONCE=None)) == 39
     (scratch / "tools/other.py").touch()
     assert len(ran()) == 39 and len(ran()) < 20
-    one.write_text(one.read_text() + "# another text\n")
+    one.write_text(one.read_text() + "READS_ALL = True\n")
+    assert len(ran()) == 39 and len(ran()) == 39, "without a repository nothing is known of all files"
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", "-C", scratch, *words], check=True)
+    assert len(ran()) == 39 and len(ran()) < 20
+    (scratch / "tools/judged.py").write_text((scratch / "tools/judged.py").read_text() + "\n")
     assert len(ran()) == 39

@@ -9,6 +9,8 @@ from fractions import Fraction
 import pytest
 from conftest import LABS, ROOT, built, passed, refused
 
+READS_ALL = True  # see judged_once.py
+
 pytestmark = pytest.mark.skipif(len(LABS) < 9, reason="not all labs are here")
 
 

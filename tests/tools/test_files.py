@@ -7,6 +7,8 @@ import shutil
 import pytest
 from conftest import ROOT, Files, passed, run
 
+READS_ALL = True  # see judged_once.py
+
 HEADINGS = ["What you will learn", "Before you start", "Theory", "The ladder", "Run it", "What to expect", "Questions",
             "Exercises", "Sources"]
 MAX_WORDS = 1500

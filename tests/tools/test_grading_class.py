@@ -22,7 +22,7 @@ import pytest
 from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repository, command, files_of, graded, made,
                              saxpy)
 
-from grading import grade, handout, package, report, sandbox as sandbox_module, submission
+from grading import board, grade, handout, package, report, sandbox as sandbox_module, submission
 from grading.behaves import Mistakes
 from grading.exercises import load
 from grading.fault import Fault
@@ -715,3 +715,46 @@ def test_what_one_submission_says_or_a_damaged_file_holds_stops_no_later_run(scr
                                      "ada") is None, damage
     graded("saxpy", *everybody, "--out", out)
     assert json.loads((out / "submissions/ada/graded.json").read_text())["score"] == 0, "a result that was damaged"
+
+
+def test_the_board_has_right_submissions_of_one_device_by_their_times_and_no_name(scratch):
+    class Device:
+        secret = b"of a class"
+
+        def timed_on(self, backend):
+            return f"a <fast> {backend}"
+
+    [exercise] = [one for one in SAXPY.exercises if one.name == "many-blocks"]
+
+    def result(name, ratio, outcome=PASSED, device="a <fast> opencl"):
+        tests = [Result(test.name, PASSED, test.points, test.points) for test in exercise.tests]
+        tests[0].outcome = outcome
+        [speed] = [one for one, test in zip(tests, exercise.tests) if test.check == "speed"]
+        speed.ratio, speed.device, speed.outcome = ratio, device, PASSED if ratio <= 1.2 else FAILED
+        return {"name": name, "score": 1, "max_score": 2, "notes": [], "seconds": 0, "exercises": {exercise.name: {
+            "backend": "opencl", "score": 1, "points": 2, "tests": [one.as_dict() for one in tests]}}}
+
+    results = [result("anna", 1.5), result("bert", 0.9), result("carl", 0.1, FAILED), result("dora", 0.2, device="another"),
+               result("emil", 0.3, device="")]  # emulated, or not timed
+    told = board.write(SAXPY, Device(), results, scratch)
+    page = (scratch / "board.html").read_text()
+    names = [re.search("on the board: (.*)", (scratch / "submissions" / one["name"] / "feedback.md").read_text())[1] for one in results]
+    assert len(set(names)) == 5 and not [one for one in results if one["name"] in page]
+    assert re.findall("<td>(.*?)</td>", page) == [names[1], "the rung", names[0]] and "a &lt;fast&gt; opencl" in page
+    assert re.findall(r"(\d\.\d\d)</td>", page) == ["0.90", "1.00", "1.50"]
+    assert told == ["not on the board, because they were timed on another device (--regrade): dora"]
+    assert board.pseudonyms(b"of a class", ["zoe", "anna"])["anna"] == names[0] != board.pseudonyms(b"of another", ["anna"])["anna"]
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_a_class_is_timed_for_a_board(scratch):
+    people = [made(scratch / "class", name, one=SAXPY.rung(ONE).replace("if (i < n)", text)) for name, text in (
+        ("anna", "if (i < n)"), ("bert", "if (i + 1 < n)"))]
+    graded("saxpy", *people, "--out", scratch / "out", "--board", "--seed", "s")
+    page, [speed] = (scratch / "out/board.html").read_text(), [
+        test for test in json.loads((scratch / "out/submissions/anna/graded.json").read_text())["exercises"]["many-blocks"]["tests"]
+        if test["ratio"] or test["message"].startswith("this machine was busy")]
+    if speed["outcome"] != NOT_GRADED:
+        assert "the rung" in page and len(re.findall("<tr><td", page)) == 2 and speed["device"] in page, page
+        assert f"{speed['ratio']:.2f}" in page
+    assert "Your name on the board: " in (scratch / "out/submissions/bert/feedback.md").read_text()

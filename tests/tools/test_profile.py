@@ -12,6 +12,8 @@ from conftest import ROOT, refused, run
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import ncu  # noqa: E402
 
+READS_ALL = True  # see judged_once.py
+
 RECORDED = ROOT / "tests/tools/ncu"
 VARIANT = "cuda_tree_interleaved"
 
@@ -108,6 +110,18 @@ def test_sectors_and_passes_beyond_the_least_are_named_with_their_line(course):
     told = course.profile().stdout
     assert "line 21: 25,050 sectors where 12,550 would do (docs/kernels.md#coalesced)" in told
     assert re.search(r"line 24: 100,\d{3} passes of shared memory where 55,\d{3} would do", told), told
+
+
+def test_what_lab_05_does_at_the_same_time_is_drawn_by_a_run_without_the_profiler(course):
+    course.program("build/bin/streams", f"""case "$*" in
+*--lanes*--n*) printf 'table\n\n{VARIANT}: overlap 41.0 %%\n   0 |>>##<<|\n   1 | >>##<|\n      > copy up   0 ... 9.0 us\n\nmore\n' ;;
+*) echo '{VARIANT}  cuda  a pipeline' ;;
+esac""")
+    done = course.run(course.folder / "tools/explain/ncu.py", course.folder, course.folder / "build", "streams", "--variant", VARIANT,
+                      "--n", "5")
+    drawn = done.stdout.partition("At the same time, without the profiler:\n")[2]
+    assert drawn.startswith(f"{VARIANT}: overlap 41.0 %\n   0 |>>##<<|\n   1 | >>##<|\n      > copy up   0 ... 9.0 us\nNsight Systems"), done
+    assert drawn.endswith(f"bin/streams --variant {VARIANT}\n") and "At the same time" not in course.profile().stdout
 
 
 @pytest.mark.parametrize("variant, library", [("cuda_tree_interleaved", "cuda_cub"), ("cuda_dot", "cuda_dot_cublas"),

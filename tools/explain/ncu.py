@@ -283,6 +283,17 @@ def findings(one):
     return found
 
 
+def timeline(build, lab, variant, options):
+    """What copies and kernels of lab 05 did at the same time: a profiler runs one after another."""
+    if lab != "streams":
+        return ""
+    done = ran([str(build / "bin" / lab), "--variant", variant, "--lanes", *options], run.on_a_gpu() | {"NO_COLOR": "1"})
+    drawn = re.search(rf"(?m)^{variant}.*: overlap .*\n(?: .*\n)+", done.stdout)
+    return "" if not drawn else (f"\nAt the same time, without the profiler:\n{drawn[0]}"
+                                 "Nsight Systems shows the same commands by name: nsys profile --trace=cuda,nvtx "
+                                 f"{os.path.relpath(build)}/bin/{lab} --variant {variant}\n")
+
+
 def show(root, profiles):
     one = profiles[0]
     print(f"{' '.join([one.variant, *one.options])} on {one.device}, counted by Nsight Compute\n")
@@ -340,10 +351,12 @@ def main(root, build, words):
     names = [arguments.variant] + ([baseline_of(root, arguments.lab, arguments.variant)] if arguments.baseline else [])
     profiles = [profile(root, build, arguments.lab, name, options, emulated=name == arguments.variant) for name in names]
     show(root, profiles)
+    print(timeline(build, arguments.lab, arguments.variant, options), end="")
     if arguments.json:
         write(arguments.json, json.dumps([{"lab": arguments.lab, "variant": one.variant, "options": options, "device": one.device,
                                            "sums": one.sums, "waits": dict((name, round(share, 4)) for share, name in waits(one.launches)),
-                                           "lines": [{"file": file, "line": at, **line} for (file, at), line in sorted(one.lines.items())]}
+                                           "lines": [{"file": place[0], "line": place[1], **line, "explained": one.counted(place)}
+                                                     for place, line in sorted(one.lines.items())]}
                                           for one in profiles], indent=1) + "\n")
     if arguments.page:
         write(arguments.page, as_page(root, arguments.lab, profiles))

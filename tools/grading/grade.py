@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import export, report
+from . import board, export, report
 from .behaves import Mistakes
 from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
@@ -569,6 +569,7 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--roster", metavar="FILE.csv", help="a column 'submission'; its other columns go to the gradebook")
     parser.add_argument("--canvas", metavar="TITLE", help="write canvas.csv for import, with the points in a column of this title")
     parser.add_argument("--moodle", metavar="TITLE", help="the same for Moodle: moodle.csv")
+    parser.add_argument("--board", action="store_true", help="also write board.html: times as multiples of the rung's, under pseudonyms")
     parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
@@ -616,6 +617,7 @@ def main(root: Path, words: list[str]) -> int:
             closed = root if open_to_all == str(secret[0]) else Path(open_to_all).parent
             raise Fault(f"submissions could read {printable(what)}: install bubblewrap, or chmod 700 {printable(str(closed))}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
+        judge.min_tries = 3 if options.board else 1
         tests = fingerprint_of(lab, judge)
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
         if options.roster:
@@ -625,6 +627,8 @@ def main(root: Path, words: list[str]) -> int:
         for form, title in forms.items():
             grading.export(form, title)
         results = [grading.done[name] for name in sorted(grading.done)]
+        if options.board:
+            grading.complaints += board.write(lab, judge, results, out)
         warnings = [*report.all_not_graded(results), *report.warnings(results)]
         for warning in [*warnings, *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)

@@ -121,6 +121,8 @@ def junit(lab: Lab, result: dict[str, Any]) -> str:
 def feedback(lab: Lab, result: dict[str, Any]) -> str:
     lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {markdown(result['name'])}", "",
              f"{result['score']:g} of {result['max_score']:g} points", ""]
+    if "pseudonym" in result:
+        lines += [f"Your name on the board: {result['pseudonym']}", ""]
     if result["notes"]:
         lines += ["Your submission:", "", *(f"- {markdown(shortened(note))}" for note in result["notes"]), ""]
     for exercise, tests in itertools.groupby(entries(lab, result), key=lambda entry: entry[0]):

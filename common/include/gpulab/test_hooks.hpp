@@ -8,6 +8,15 @@
 
 namespace gpulab {
 
+/// Who is called before each timed run, and before its reset.
+class RunListener {
+public:
+    virtual void before_run() = 0;
+
+protected:
+    ~RunListener() = default;
+};
+
 /// What a test asks of a stopwatch: `watch.hooks = &hooks`.
 struct TestHooks {
     /// How many milliseconds watch_stream() keeps the stream busy before every reset. A kernel that was launched into
@@ -16,6 +25,7 @@ struct TestHooks {
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be
     /// gone: else a variant that computes something in its first run only would pass.
     bool leave_out_last_body = false;
+    RunListener* listener = nullptr;
 };
 
 /// The sizes at which a variant cut its work, noted by the helpers that it calls for this: grid_size(), global_size()

@@ -83,7 +83,7 @@ int Judge::main(int argc, char** argv) const try {
         for (const Case& c : cases) {
             Writer out;
             out(field<std::string>(c, "type", ""), std::int32_t{field(c, "repeats", 1)},
-                field<std::uint32_t>(c, "group", 0));
+                field<std::uint32_t>(c, "group", 0), field<std::uint64_t>(c, "changes", 0));
             entry_of(c).problem(c, out);
             const std::uint64_t size = out.bytes().size();
             file.write(reinterpret_cast<const char*>(&size), sizeof size);

@@ -45,7 +45,8 @@ std::string Worker::answer(std::string_view message) const {
         std::string type;
         std::int32_t repeats = 1;
         std::uint32_t group = 0;
-        in(type, repeats, group);
+        std::uint64_t changes = 0;
+        in(type, repeats, group, changes);
         group_override = group;
         if (devices(backend_).empty()) return refusal(Answer::no_device, why_no_devices(backend_));
         use(devices(backend_).front());
@@ -53,7 +54,7 @@ std::string Worker::answer(std::string_view message) const {
         if (run == runs_.end()) return refusal(Answer::unsupported, "the rung has no type '" + type + "'");
         Stopwatch watch(0, repeats);
         Writer out;
-        run->second(in, watch, out);
+        run->second(in, watch, changes, out);
         return out.bytes();
     } catch (const WrongResult& e) {
         return refusal(Answer::wrong, e.what());

@@ -14,6 +14,7 @@ template <class T> struct Sum {
     using Problem = SumProblem<T>;
     using Output = Scalar<T>;
     template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.a); }
+    static auto& changing(Problem& p) { return p.a; }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
     static Output room(const Problem&) { return Output(1); }
 };
@@ -23,6 +24,7 @@ template <class T> struct Dot {
     using Problem = DotProblem<T>;
     using Output = Scalar<T>;
     template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.a, p.b); }
+    static auto& changing(Problem& p) { return p.a; }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
     static Output room(const Problem&) { return Output(1); }
 };
@@ -32,6 +34,7 @@ template <class T> struct PrefixSum {
     using Problem = ScanProblem<T>;
     using Output = Prefixes<T>;
     template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.kind, p.a); }
+    static auto& changing(Problem& p) { return p.a; }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
     static Output room(const Problem& p) { return Output(p.size()); }
 };
@@ -41,6 +44,7 @@ template <class T> struct Histogram {
     using Problem = HistogramProblem<T>;
     using Output = Counts;
     template <class Archive> static void fields(Archive& archive, Problem& p) { archive(p.bins, p.a); }
+    static auto& changing(Problem& p) { return p.a; }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out); }
     static Output room(const Problem& p) { return Output(p.bins); }
 };

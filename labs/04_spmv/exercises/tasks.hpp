@@ -13,6 +13,7 @@ template <class T> struct Multiply {
     template <class Archive> static void fields(Archive& archive, Problem& p) {
         archive(p.matrix.rows, p.matrix.columns, p.matrix.row_start, p.matrix.column, p.matrix.value, p.x);
     }
+    static auto& changing(Problem& p) { return p.x; }
     template <class Archive> static void fields(Archive& archive, Output& y) { archive(y); }
     static Output room(const Problem& p) { return Output(p.matrix.rows); }
 };

@@ -16,6 +16,12 @@
 #include "gpulab/math.hpp"
 #include "rounds.cuh"
 #include "streams.hpp"
+#if __has_include(<nvtx3/nvToolsExt.h>) // Nsight Systems then names the commands: nsys profile --trace=cuda,nvtx
+#include <nvtx3/nvToolsExt.h>
+#else
+inline int nvtxRangePushA(const char*) { return 0; }
+inline int nvtxRangePop() { return 0; }
+#endif
 
 namespace streams {
 
@@ -131,6 +137,7 @@ public:
     }
     /// Marks the end of the command begun last.
     void end(cudaStream_t stream) {
+        nvtxRangePop();
         if (on_) commands_[used_ - 1].end.record(stream);
     }
     /// Forgets the pass but keeps its events, so that the next pass need not create them.
@@ -161,6 +168,7 @@ private:
         gpulab::Event begin, end;
     };
     void begin(const char* kind, char symbol, std::size_t strip, std::size_t lane, cudaStream_t stream) {
+        nvtxRangePushA(kind);
         if (!on_) return;
         if (used_ == commands_.size()) commands_.emplace_back();
         Command& command = commands_[used_++];

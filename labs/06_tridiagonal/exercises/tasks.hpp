@@ -13,6 +13,7 @@ template <class T> struct Solve {
     template <class Archive> static void fields(Archive& archive, Problem& p) {
         archive(p.n, p.systems, p.a, p.b, p.c, p.d, p.layout);
     }
+    static auto& changing(Problem& p) { return p.d; }
     template <class Archive> static void fields(Archive& archive, Output& out) { archive(out.x, out.zero_pivot); }
     static Output room(const Problem& p) { return Output(p.n, p.systems); }
 };

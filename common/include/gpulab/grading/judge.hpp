@@ -11,6 +11,7 @@
 
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/grading/changes.hpp"
 #include "gpulab/grading/fields.hpp"
 
 namespace gpulab::grading {
@@ -33,7 +34,8 @@ template <> inline constexpr const char* type_name<int> = "int";
 class Judge {
 public:
     /// @tparam Task as for Worker::add(), with two more: `make(case, seed)` gives the problem and
-    ///         `check(case, problem, output)` a Comparison, which computes the reference
+    ///         `check(case, problem, output)` a Comparison, which computes the reference. It may have
+    ///         `changing(problem)`: see gpulab/grading/changes.hpp
     /// @param op,type the values of the fields "op" and "type" in a case of this task
     template <class Task> void add(const std::string& op, const std::string& type = "") {
         Entry& entry = tasks_[op + " " + type];
@@ -42,7 +44,13 @@ public:
             Task::fields(out, problem);
         };
         entry.check = [](const Case& c, Reader& in) {
-            const typename Task::Problem problem = Task::make(c, seed_of(c)); // the same again, from the same seed
+            typename Task::Problem problem = Task::make(c, seed_of(c)); // the same again, from the same seed
+            if constexpr (Changing<Task>)
+                if (const auto seed = field<std::uint64_t>(c, "changes", 0); seed != 0)
+                    for (int run = 0, runs = field(c, "repeats", 1); run < runs; ++run)
+                        if (auto& values = Task::changing(problem);
+                            const auto change = change_before(seed, run, runs, values.size()))
+                            grading::make(*change, values);
             typename Task::Output output = Task::room(problem);
             Task::fields(in, output);
             if (!in.at_end()) throw Error("there is more than an output");

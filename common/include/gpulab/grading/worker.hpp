@@ -5,15 +5,20 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/grading/changes.hpp"
 #include "gpulab/grading/fields.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab/input_copies.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/test_hooks.hpp"
 
 namespace gpulab::grading {
 
@@ -27,9 +32,12 @@ public:
     ///         `room(problem)`, which makes an output of the right size
     /// @param type the element type as a case names it; "" when there is only one
     template <class Task, class Run> void add(const std::string& type, Run* run) {
-        runs_[type] = [run](Reader& in, Stopwatch& watch, Writer& out) {
+        runs_[type] = [run](Reader& in, Stopwatch& watch, std::uint64_t changes, Writer& out) {
             typename Task::Problem problem;
             Task::fields(in, problem);
+            std::optional<Changer> changer;
+            if constexpr (Changing<Task>)
+                if (changes != 0) changer.emplace(changes, Task::changing(problem), watch);
             typename Task::Output output = Task::room(problem);
             poison(output);
             take_stray_write();
@@ -46,10 +54,44 @@ public:
     int serve() const;
 
 private:
+    /// Changes an input before some of the runs, on the host and in the device buffers that were made from it.
+    class Changer : public RunListener {
+    public:
+        template <class T>
+        Changer(std::uint64_t seed, std::vector<T>& values, Stopwatch& watch)
+            : change_([&values, &watch, seed, this](int run) {
+                  const auto change = change_before(seed, run, watch.repeats(), values.size());
+                  if (!change) return;
+                  make(*change, values);
+                  if (!copies_.write(values.data(), change->to * sizeof(T), values.data() + change->to,
+                                     change->count * sizeof(T)))
+                      throw WrongResult("a test of speed changes an input between two runs, and finds no DeviceBuffer "
+                                        "that was made from it");
+              }) {
+            hooks_.listener = this;
+            watch.hooks = &hooks_;
+            input_copies = &copies_;
+        }
+        Changer(const Changer&) = delete;
+        Changer& operator=(const Changer&) = delete;
+        ~Changer() { input_copies = nullptr; }
+
+        void before_run() override {
+            if (copies_.forget_l2) copies_.forget_l2();
+            change_(run_++);
+        }
+
+    private:
+        InputCopies copies_;
+        TestHooks hooks_;
+        int run_ = 0;
+        std::function<void(int run)> change_;
+    };
+
     std::string answer(std::string_view message) const;
 
     Backend backend_;
-    std::map<std::string, std::function<void(Reader&, Stopwatch&, Writer&)>> runs_;
+    std::map<std::string, std::function<void(Reader&, Stopwatch&, std::uint64_t changes, Writer&)>> runs_;
 };
 
 /// The text of a kernel that the worker loads when it runs, from the folder that the environment variable
