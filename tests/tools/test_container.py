@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-READS_ALL = True  # see judged_once.py
-
 from conftest import BUILD, ROOT, built, passed, run
+
+READS_ALL = True  # see judged_once.py
 
 FILE = (ROOT / "Containerfile").read_text(encoding="utf-8")
 LINES = [line.split(maxsplit=1) for line in FILE.splitlines() if line and not line.startswith("#")]
