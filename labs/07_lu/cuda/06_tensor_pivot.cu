@@ -23,8 +23,8 @@
 // four groups, so that the product of the first 16 columns begins while the others are under way. C is loaded before
 // that, during these copies. Copies and loads have 16 bytes, or 8 where a row begins between two multiples of 16 bytes.
 // A panel of cuda_critical_path_pivot may have more columns: then (`wide`) the block loads 64 at a time into the same
-// tiles, and the sums stay in registers.
-// Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
+// tiles, and the sums stay in registers. Where B is wide, too, arithmetic counts most, and ring_update_kernel()
+// follows. Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
 #include <algorithm>
 #include <cstdint>
 
@@ -69,6 +69,31 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
                          : "d"(a[2 * k + i]), "d"(b[k]));
 #endif
 }
+
+/// Loads the negatives of two neighbours in a row, or of one where there is no other.
+template <int doubles> struct NegativeOfC {
+    __device__ void operator()(double& x, double& y, const double* at, bool both) const {
+        if constexpr (doubles == 2) {
+            const double2 pair = *reinterpret_cast<const double2*>(at);
+            x = -pair.x;
+            y = -pair.y;
+        } else {
+            x = -at[0];
+            if (both) y = -at[1];
+        }
+    }
+};
+/// Stores the negatives.
+template <int doubles> struct StoreNegative {
+    __device__ void operator()(double x, double y, double* at, bool both) const {
+        if constexpr (doubles == 2) {
+            *reinterpret_cast<double2*>(at) = make_double2(-x, -y);
+        } else {
+            at[0] = -x;
+            if (both) at[1] = -y;
+        }
+    }
+};
 
 /// @tparam doubles of an access. 2: all rows begin at a multiple of 16 bytes, and n and k are even
 /// @tparam wide whether A may have more columns than fit: then the block takes `depth` of them at a time
@@ -127,16 +152,7 @@ __global__ void __launch_bounds__(threads, 2)
     for (auto& fragments : sum)
         for (auto& fragment : fragments)
             for (double& x : fragment) x = 0;
-    each_pair([](double& x, double& y, const double* at, bool both) {
-        if constexpr (doubles == 2) {
-            const double2 pair = *reinterpret_cast<const double2*>(at);
-            x = -pair.x;
-            y = -pair.y;
-        } else {
-            x = -at[0];
-            if (both) y = -at[1];
-        }
-    });
+    each_pair(NegativeOfC<doubles>{});
 
     const auto multiply = [&](int first, int l0) { // these columns of A and rows of B
         if (first + l0 >= k) return;
@@ -173,14 +189,105 @@ __global__ void __launch_bounds__(threads, 2)
         multiply(first, 3 * part);
     }
 
-    each_pair([](double x, double y, double* at, bool both) {
-        if constexpr (doubles == 2) {
-            *reinterpret_cast<double2*>(at) = make_double2(-x, -y);
-        } else {
-            at[0] = -x;
-            if (both) at[1] = -y;
+    each_pair(StoreNegative<doubles>{});
+}
+
+/// The sizes of ring_update_kernel(): also 64 x 64 elements of C in a block, but 32 x 32 in a warp, from tiles `part`
+/// deep.
+struct Ring {
+    static constexpr int stages = 4, threads = 128, warp_side = 32, blocks_per_sm = 3;
+    static constexpr int band_height = 8; // blocks from top to bottom before the next column of blocks, as in lab 03
+    static constexpr int a_row = part + 4, b_row = side + 4, stage = side * a_row + part * b_row;
+    static constexpr std::size_t shared_bytes = sizeof(double) * stages * stage;
+};
+
+/// C -= A B where A has more columns than fit and B has many: the rest of the matrix, for a wide panel. A warp loads 64
+/// numbers from shared memory for 1024 multiply-adds, and tiles pass through a ring of stages, as in lab 03.
+/// @tparam doubles of an access, as above
+template <int doubles>
+__global__ void __launch_bounds__(Ring::threads, Ring::blocks_per_sm)
+    ring_update_kernel(const double* a, const double* b, double* c, int stride, int m, int n, int k) {
+    constexpr int warp_side = Ring::warp_side, stages = Ring::stages;
+    extern __shared__ double tiles[];
+    const int t = threadIdx.x, warp = t / 32, group = t % 32 / 4, quad = t % 4;
+    const int block_rows = (m + side - 1) / side, block_columns = (n + side - 1) / side;
+    const int band = blockIdx.x / (Ring::band_height * block_columns);
+    const int within = blockIdx.x - band * Ring::band_height * block_columns;
+    const int height = min(Ring::band_height, block_rows - band * Ring::band_height);
+    const int row = (band * Ring::band_height + within % height) * side, column = within / height * side;
+    const int warp_row = warp / 2 * warp_side, warp_column = warp % 2 * warp_side; // within the block's tile
+    wait_for_previous();
+
+    const auto start = [&](int stage, int l0) {
+        double* const a_tile = tiles + stage * Ring::stage;
+        double* const b_tile = a_tile + side * Ring::a_row;
+#pragma unroll
+        for (int e0 = 0; e0 < side * part; e0 += Ring::threads * doubles) {
+            const int e = e0 + t * doubles, i = e / part, l = e % part;
+            const bool inside = row + i < m && l0 + l < k;
+            gpulab::copy_async<8 * doubles>(&a_tile[i * Ring::a_row + l],
+                                            inside ? a + std::size_t(row + i) * stride + l0 + l : a, inside);
         }
-    });
+#pragma unroll
+        for (int e0 = 0; e0 < part * side; e0 += Ring::threads * doubles) {
+            const int e = e0 + t * doubles, l = e / side, j = e % side;
+            const bool inside = l0 + l < k && column + j < n;
+            gpulab::copy_async<8 * doubles>(&b_tile[l * Ring::b_row + j],
+                                            inside ? b + std::size_t(l0 + l) * stride + column + j : b, inside);
+        }
+    };
+    const int steps = (k + part - 1) / part;
+#pragma unroll
+    for (int s = 0; s < stages - 1; ++s) {
+        if (s < steps) start(s, s * part);
+        gpulab::commit_copies(); // also when there is nothing: the count of groups must agree
+    }
+
+    double sum[warp_side / 16][warp_side / 8][4] = {}; // -C + A B
+    const auto each_pair = [&](const auto& action) {   // of neighbours in a row
+#pragma unroll
+        for (int i = 0; i < warp_side / 16; ++i)
+#pragma unroll
+            for (int j = 0; j < warp_side / 8; ++j)
+#pragma unroll
+                for (int e = 0; e < 4; e += 2) {
+                    const int r = row + warp_row + 16 * i + group + e / 2 * 8;
+                    const int s = column + warp_column + 8 * j + 2 * quad;
+                    if (r < m && s < n)
+                        action(sum[i][j][e], sum[i][j][e + 1], c + std::size_t(r) * stride + s, s + 1 < n);
+                }
+    };
+    each_pair(NegativeOfC<doubles>{});
+
+    int reading = 0, writing = stages - 1;
+    for (int step = 0; step < steps; ++step) {
+        wait_for_part<stages - 2>(); // the tiles of this step are there, and nobody reads those of the step before
+        if (step + stages - 1 < steps) start(writing, (step + stages - 1) * part);
+        gpulab::commit_copies();
+        writing = writing + 1 == stages ? 0 : writing + 1;
+        const double* const a_tile = tiles + reading * Ring::stage;
+        const double* const b_tile = a_tile + side * Ring::a_row;
+        reading = reading + 1 == stages ? 0 : reading + 1;
+#pragma unroll
+        for (int l = 0; l < part; l += 8) {
+            double fa[warp_side / 16][4], fb[warp_side / 8][2];
+#pragma unroll
+            for (int i = 0; i < warp_side / 16; ++i)
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    fa[i][e] = a_tile[(warp_row + 16 * i + group + e % 2 * 8) * Ring::a_row + l + quad + e / 2 * 4];
+#pragma unroll
+            for (int j = 0; j < warp_side / 8; ++j)
+#pragma unroll
+                for (int e = 0; e < 2; ++e)
+                    fb[j][e] = b_tile[(l + quad + 4 * e) * Ring::b_row + warp_column + 8 * j + group];
+#pragma unroll
+            for (int i = 0; i < warp_side / 16; ++i)
+#pragma unroll
+                for (int j = 0; j < warp_side / 8; ++j) multiply_add(sum[i][j], fa[i], fb[j]);
+        }
+    }
+    each_pair(StoreNegative<doubles>{});
 }
 
 /// Does the matrix begin at a multiple of 16 bytes?
@@ -193,6 +300,13 @@ void require_tensor_cores() { gpulab::require_built_for(tensor_update_kernel<1, 
 void update_tensor(const double* a, const double* b, double* c, int stride, int m, int n, int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
     const bool pairs = aligned(a) && aligned(b) && aligned(c) && stride % 2 == 0 && n % 2 == 0 && k % 2 == 0;
+    if (k > depth && n > most_columns_of_chain) {
+        const auto kernel = pairs ? ring_update_kernel<2> : ring_update_kernel<1>;
+        CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Ring::shared_bytes));
+        kernel<<<gpulab::grid_size(m, side) * gpulab::grid_size(n, side), Ring::threads, Ring::shared_bytes, stream>>>(
+            a, b, c, stride, m, n, k);
+        return;
+    }
     const auto kernel = k <= depth ? (pairs ? tensor_update_kernel<2, false> : tensor_update_kernel<1, false>)
                                    : (pairs ? tensor_update_kernel<2, true> : tensor_update_kernel<1, true>);
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));

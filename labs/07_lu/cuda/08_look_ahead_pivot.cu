@@ -10,7 +10,7 @@
 // The panels' stream has the higher priority: when a multiprocessor has room for a block, blocks of this stream go
 // first.
 // Here a panel is one part of 64 columns, so the loops over further parts do not run. cuda_critical_path_pivot, which
-// calls look_ahead() too, has panels of up to four parts.
+// calls look_ahead() too, has panels of up to eight parts.
 // Limit: for small n the chain of panels, when it takes longer than the product.
 #include <algorithm>
 #include <utility>

@@ -18,8 +18,10 @@
 // - Kernels of the chain begin while the one before them ends (early.cuh), and no block of the update shares a
 //   multiprocessor with a panel's.
 // - One kernel exchanges rows and solves for U (exchange_and_solve.cuh).
-// - While more than 4096 rows are left, a panel has 256 columns, in four parts of 64. The rest of the matrix passes
-//   through memory once for all four, so that arithmetic limits its update, and no longer memory.
+// - While more than 4096 rows are left, a panel has 256 columns, in four parts of 64; while more than 8192, 512 in
+// eight.
+//   The rest of the matrix passes through memory once for all of them, so that arithmetic limits its update, and no
+//   longer memory.
 // - When at most 256 rows are left, one block factorises 64 columns, as in cuda_batch_panels: a warp finds a pivot
 //   without asking other warps, and needs no message.
 // Limit: still the chain, for n up to about 4096; then the update.
@@ -184,6 +186,7 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
 /// wider panel saves it passes through memory. While 257 to 2048 rows are left, the panels take longer, and each step
 /// of a panel updates all of its columns: half as many. One block takes 64 again.
 int columns_of_panel(int rows_left) {
+    if (rows_left > 8192) return 8 * max_panel_columns;
     if (rows_left > 4096) return 4 * max_panel_columns;
     return rows_left > 2048 || rows_left <= max_block_rows ? max_panel_columns : max_panel_columns / 2;
 }

@@ -28,9 +28,12 @@ inline cudaLaunchAttribute early() {
     return attribute;
 }
 
-/// Launches a kernel that calls wait_for_previous().
-/// @param columns that it works on. With few it belongs to the chain, and starts early. With many it would wait on
-///        multiprocessors that the chain needs
+/// The most columns on which a kernel of the chain works. One that works on more would wait on multiprocessors that the
+/// chain needs.
+inline constexpr int most_columns_of_chain = 256;
+
+/// Launches a kernel that calls wait_for_previous(). It starts early if it belongs to the chain.
+/// @param columns that it works on
 template <class... Parameters, class... Arguments>
 void launch_in_chain(void (*kernel)(Parameters...), dim3 blocks, int threads, std::size_t shared, cudaStream_t stream,
                      int columns, const Arguments&... arguments) {
@@ -41,7 +44,7 @@ void launch_in_chain(void (*kernel)(Parameters...), dim3 blocks, int threads, st
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = columns <= 256 ? 1 : 0;
+    config.numAttrs = columns <= most_columns_of_chain ? 1 : 0;
     CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 

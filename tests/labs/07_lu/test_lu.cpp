@@ -131,10 +131,19 @@ void check_tensor_updates(const std::vector<std::pair<std::size_t, int>>& sizes)
 
 // 64 columns fit into the shared memory of a block. An odd n: rows that begin between two multiples of 16 bytes.
 TEST_CASE("the update on tensor cores takes more columns than fit", "[cuda]") {
-    check_tensor_updates({{65, 64}, {66, 65}, {200, 65}, {261, 128}, {330, 130}, {401, 192}, {400, 256}});
+    check_tensor_updates({{65, 64},
+                          {66, 65},
+                          {200, 65},
+                          {261, 128},
+                          {330, 130},
+                          {401, 192},
+                          {400, 256},
+                          {400, 100},
+                          {471, 130},
+                          {600, 256}});
 }
 TEST_CASE("the update of 130 columns under compute-sanitizer", "[.sanitizer]") {
-    check_tensor_updates({{201, 130}, {270, 130}});
+    check_tensor_updates({{201, 130}, {270, 130}, {390, 130}});
 }
 
 TEST_CASE("the time of figure 3.10 holds the kernels and the copy to the host", "[cuda]") {
