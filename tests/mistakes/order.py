@@ -13,7 +13,7 @@ import re
 import judged
 
 WORDS = re.compile(r"""__threadfence\w*|\bmemory_order_\w+|\b(?:ld|st|red|atom)\.(?:relaxed|acquire|release|volatile|async)\b|\bfence\.\w+"""
-                   r"""|\bfetch_add\b|\block_guard\b|\bwait_group\b|\b__ldc[gv]\b|\b(?:wait_for|commit)_(?:products|copies)\b|\bpublish_to_units\b""")
+                   r"""|\bfetch_add\b|\block_guard\b|\bwait_group\b|\b__ldc[gv]\b|\b(?:wait_for|commit)_(?:products|copies)\b|\bpublish_to_units\b|\bwait_for_previous\b|\bgriddepcontrol\.\w+""")
 LAST_BLOCK = ["sums[blockIdx.x] = mine; __threadfence(); last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1; } __syncthreads(); "
               "if (!last) return; __threadfence();", "rest += __ldcg(&sums["]
 LOCKED = ["const std::lock_guard lock(mutex); total += local; }); } }"]
@@ -57,7 +57,14 @@ RULES = {
         "asm volatile(\"ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];\"", ": \"memory\");",
         "asm volatile(\"ld.acquire.sys.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(at) : \"memory\");",
         "&numbers[++pass % 2]; *number = pass;", "cudaMemcpyAsync(last_complete.data(), number", "work.synchronize();"],
-    "labs/07_lu/cuda/06_tensor_pivot.cu": ["gpulab::wait_for_copies<pending>();", "gpulab::commit_copies();"],
+    "labs/07_lu/cuda/early.cuh": ["void wait_for_previous() { #if __CUDA_ARCH__ >= 900 " + UP_TO.format("griddepcontrol.wait;"),
+                                  "asm volatile(\"griddepcontrol.launch_dependents;\");"],
+    "labs/07_lu/cuda/exchange_and_solve.cuh": ["wait_for_previous(); if (t < max_panel_columns) steps[t] ="],
+    "labs/07_lu/cuda/09_critical_path_pivot.cu": ["wait_for_previous(); Rows<W, ROWS> rows; load_rows<THREADS>("],
+    "labs/07_lu/cuda/06_tensor_pivot.cu": [
+        "gpulab::wait_for_copies<pending>();", "gpulab::commit_copies();", "wait_for_previous(); start_all_copies(0);",
+        "wait_for_previous(); const auto start =", "start(s, s * part); gpulab::commit_copies();",
+        "wait_for_part<stages - 2>(); if (step + stages - 1 < steps) start(writing, (step + stages - 1) * part); gpulab::commit_copies();"],
     "labs/07_lu/cuda/pivot_messages.cuh": ["asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64", ": \"memory\");"],
     "labs/08_fdtd/cuda/07_persistent.cu": [
         "while (flag.load(::cuda::memory_order_acquire) < value) { } } } __syncthreads();",

@@ -317,14 +317,14 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
 }
 
 namespace {
-/// All that a variant must do, done by `large` in its place.
+/// All that a variant must do, done by `run` in its place.
 void check_large_tiles(std::string_view name,
-                       void large(const Problem<float>&, matmul::Output<float>&, gpulab::Stopwatch&)) {
+                       void run(const Problem<float>&, matmul::Output<float>&, gpulab::Stopwatch&)) {
     check_on_cuda(name, [&](Faults& faults) {
         for (const auto& v : matmul::variants<float>()) {
             if (v.name != name) continue;
             Rung<float> rung = rung_of<float>(v);
-            rung.run = large;
+            rung.run = run;
             matmul::testing::check_rung(rung, faults);
         }
     });
