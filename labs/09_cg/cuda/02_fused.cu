@@ -99,17 +99,17 @@ public:
     explicit Fused(const Problem<T>& problem)
         : matrix_(problem.matrix), v_(problem),
           blocks_(std::min(blocks_for(product_kernel<T, Rows>, v_.n), blocks_for(begin_kernel<T, Rows>, v_.n))),
-          residual_blocks_(blocks_for(residual_kernel<T>, v_.n)), next_blocks_(blocks_for(next_kernel<T>, v_.n)),
-          partial_(2 * std::max(blocks_, residual_blocks_)), state_(start_state(problem)) {}
+          update_blocks_(std::min(blocks_for(residual_kernel<T>, v_.n), blocks_for(next_kernel<T>, v_.n))),
+          partial_(2 * std::max(blocks_, update_blocks_)), state_(start_state(problem)) {}
 
     /// Puts one iteration into a stream: the eight steps of the method in three kernels.
     void iterate(cudaStream_t stream) {
         product_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), v_.p.data(), v_.q.data(),
                                                                  partial_.data(), state_.data());
-        residual_kernel<<<residual_blocks_, block_threads, 0, stream>>>(
-            v_.q.data(), v_.weights(), v_.r.data(), v_.n, partial_.data(), state_.data(), state_.history());
-        next_kernel<<<next_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
-                                                                v_.n, state_.data());
+        residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.q.data(), v_.weights(), v_.r.data(), v_.n,
+                                                                      partial_.data(), state_.data(), state_.history());
+        next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
+                                                                  v_.n, state_.data());
     }
     /// Puts 16 iterations into a stream, or `left` if that is fewer. @return how many
     std::size_t launch(cudaStream_t stream, std::size_t left) {
@@ -141,7 +141,7 @@ public:
 private:
     Matrix matrix_;
     DeviceVectors<T> v_;
-    unsigned blocks_, residual_blocks_, next_blocks_;
+    unsigned blocks_, update_blocks_;
     gpulab::DeviceBuffer<double> partial_;
     DeviceState state_;
 };

@@ -13,9 +13,6 @@
 
 namespace cg {
 
-/// Entries of a row whose loads a thread has under way together: as many as a row of a 5-point Laplacian has.
-inline constexpr int slots_at_once = 5;
-
 /// Slices of 32 rows, each padded to its own longest row and stored column by column: the 32 threads of a warp read 32
 /// numbers side by side. Padding has column -1.
 template <class T> struct SlicedRows {
@@ -28,19 +25,11 @@ template <class T> struct SlicedRows {
         const std::size_t slice = i / 32;
         const int end = slice_start[slice + 1];
         T sum = 0;
-        for (int first = slice_start[slice] + static_cast<int>(i % 32); first < end; first += 32 * slots_at_once) {
-            int j[slots_at_once];
-            T a[slots_at_once];
-#pragma unroll
-            for (int s = 0; s < slots_at_once;
-                 ++s) { // all before the first gather, so that they are under way together
-                const int k = first + 32 * s;
-                j[s] = k < end ? __ldcs(&column[k]) : -1; // read once: the cache is for p
-                a[s] = k < end ? __ldcs(&value[k]) : T{0};
-            }
-#pragma unroll
-            for (int s = 0; s < slots_at_once; ++s)
-                if (j[s] >= 0) sum += a[s] * p[j[s]];
+#pragma unroll 4
+        for (int k = slice_start[slice] + static_cast<int>(i % 32); k < end; k += 32) {
+            const int j = __ldcs(&column[k]); // read once: the cache is for p
+            const T a = __ldcs(&value[k]);    // before j is known, so that both are under way
+            if (j >= 0) sum += a * p[j];
         }
         return sum;
     }
