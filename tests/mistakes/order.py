@@ -56,7 +56,7 @@ RULES = {
     "labs/05_streams/cuda/11_polling.cu": [
         "asm volatile(\"ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];\"", ": \"memory\");",
         "asm volatile(\"ld.acquire.sys.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(at) : \"memory\");",
-        "&numbers[++pass % 2]; *number = pass;", "cudaMemcpyAsync(last_complete.data(), number", "work.synchronize();"],
+        "cudaMemcpyAsync(last_complete.data(), pass.data()", "up.synchronize(); work.synchronize();"],
     "labs/07_lu/cuda/early.cuh": ["void wait_for_previous() { #if __CUDA_ARCH__ >= 900 " + UP_TO.format("griddepcontrol.wait;"),
                                   "asm volatile(\"griddepcontrol.launch_dependents;\");"],
     "labs/07_lu/cuda/exchange_and_solve.cuh": ["wait_for_previous(); if (t < max_panel_columns) steps[t] ="],

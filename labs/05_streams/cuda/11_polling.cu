@@ -82,10 +82,8 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     std::memset(host_in.data(), 0, padded);
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
     gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0}); // the last pass whose image has arrived
-    // The number of the pass. The copy of the flag may be under way when the kernel has ended, so the next pass has the
-    // other word; the copy of its image comes after the flag's.
-    gpulab::PinnedBuffer<unsigned> numbers(2);
-    unsigned pass = 0;
+    gpulab::PinnedBuffer<unsigned> pass(1);
+    pass[0] = 0;
 
     const gpulab::Stream up, work;
     const unsigned colours = colour_bytes(p.image.channels);
@@ -94,19 +92,19 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     watch_passes(watch, out, {}, result.span().first(p.bytes()), [&](CudaRecorder& r) {
         // Both copies are issued before the kernel, so that they cannot queue behind a kernel that waits for them,
         // whatever connection or engine they share.
-        unsigned* const number = &numbers[++pass % 2];
-        *number = pass;
+        ++pass[0];
         r.begin_up(0, 0, up);
         CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
         r.end(up);
-        CUDA_CHECK(cudaMemcpyAsync(last_complete.data(), number, sizeof pass, cudaMemcpyHostToDevice, up));
+        CUDA_CHECK(cudaMemcpyAsync(last_complete.data(), pass.data(), pass.bytes(), cudaMemcpyHostToDevice, up));
 
         r.begin_polling(0, 1, work);
         invert_arriving<<<polling_blocks(p, padded), block_threads, 0, work>>>(in.data(), result_there, padded, colours,
-                                                                               p.work, last_complete.data(), pass);
+                                                                               p.work, last_complete.data(), pass[0]);
         CUDA_CHECK_LAUNCH();
         r.end(work);
-        work.synchronize(); // all of the result is there
+        up.synchronize(); // the flag's copy reads pass[0], which the next pass changes
+        work.synchronize();
     });
     watch.leave_out([&] { expect_marks(in, marks); });
     // END ANSWER
