@@ -15,14 +15,17 @@ class Fault(Exception):
     """What is wrong with the input, in one line, for the person at the terminal."""
 
 
-def exit_code(command: Callable[[], int]) -> int:
-    """Runs a command. What is wrong with its input, with a file, or with stdout, is printed in one line."""
+def exit_code(command: Callable[[], int], name: str = "lab") -> int:
+    """Runs a command. What is wrong with its input, with a file, or with stdout, is printed in one line, which begins with its name."""
     code, wrong = 2, ""
     try:
         code = command()
         sys.stdout.flush()
     except Fault as fault:
         wrong = str(fault)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        code = 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         full = f" (the folder for temporary files is {tempfile.gettempdir()}; TMPDIR names another one)" if error.errno == errno.ENOSPC else ""
         code, wrong = 2, f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}{full}"
@@ -35,7 +38,7 @@ def exit_code(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         code = 130
     if wrong:
-        print(f"lab: {wrong}", file=sys.stderr)
+        print(f"{name}: {wrong}", file=sys.stderr)
     return code
 
 
