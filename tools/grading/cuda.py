@@ -59,7 +59,7 @@ def compile_command(build: Path, source: Path) -> list[str]:
     A warning is no error, whatever the build says: a submission may leave a variable unused."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if Path(entry["file"]) == source:
-            words = shlex.split(re.sub(r" -M[FT] \S+| -MD\b| (-Xcompiler=)?-Werror\S*", "", entry["command"]))
+            words = shlex.split(re.sub(r" -M[FT] \S+| -MD\b| (-Xcompiler=)?-Werror( all-warnings|\S*)", "", entry["command"]))
             return words[1:] if Path(words[0]).name in ("ccache", "sccache") else words
     raise Fault(f"the build does not know {source}")
 
