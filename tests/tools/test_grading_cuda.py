@@ -156,7 +156,7 @@ if "GPULAB_LAUNCHES" in os.environ:
     threading.Thread(target=count, args=(int(os.environ["GPULAB_LAUNCHES"]),), daemon=True).start()
 while length := sys.stdin.buffer.read(8):
     message = sys.stdin.buffer.read(struct.unpack("<Q", length)[0])
-    at = 8 + struct.unpack_from("<Q", message)[0] + 8 # the type; repeats and the size of groups
+    at = 8 + struct.unpack_from("<Q", message)[0] + 16 # the type; repeats, the size of groups, and what changes
     k, n = struct.unpack_from("<fQ", message, at)
     a = array.array("f", message[at + 12:at + 12 + 4 * n])
     b = array.array("f", message[at + 20 + 4 * n:at + 20 + 8 * n])

@@ -300,7 +300,7 @@ TILE = "        barrier(CLK_LOCAL_MEM_FENCE); // the tiles"
     ("    REAL sum = 0;", "    if (i >= m || j >= n) return;\n    REAL sum = 0;", ["only 32 of 256 work-items reach the barrier at line 24: ",
      "    barrier(CLK_LOCAL_MEM_FENCE); // the tiles are complete\n", "This may follow from the barrier that not all reach: see 'no data race, small'"], "Hint"),
     (TILE, "        if (j < n) barrier(CLK_LOCAL_MEM_FENCE); // the tiles", ["wait at the barrier at line 2", "work-items of a group have to reach"], "Hint"),
-    ("if (i < m && j < n) c[(size_t)i * n + j] = sum", "if (i <= m && j < n) c[(size_t)i * n + j] = sum", [" outside of c, at c[306]"], "still being read"),
+    ("if (i < m && j < n) c[(size_t)i * n + j] = sum", "if (i <= m && j < n) c[(size_t)i * n + j] = sum", [" outside of c, at c[3"], "still being read"),
     ("l0 += TILE", "l0 += 0", ["it does not seem to end. Does each loop end?"], "Hint"),
 ])
 @needs_oclgrind
