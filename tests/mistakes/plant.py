@@ -367,7 +367,7 @@ class Build:
         words = shlex.split(self.commands[object])
         if Path(words[0]).name in ("ccache", "sccache"):
             words = words[1:]
-        words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?", word)]
+        words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?|all-warnings", word)]
         # The emulator takes PTX: ptxas would take as long as all else.
         if emulated:
             words = [re.sub(r"(arch=(compute_\w+),code=)\[.*\]", r"\1[\2]", word) for word in words]
