@@ -16,8 +16,8 @@
 //     empty[s] ---> starts copies ---> full[s] ---> 4 x wgmma ---> empty[s] ...
 //
 // A block computes 128 x 256 elements of C from tiles 64 deep. Where such blocks are too few for the device, it
-// computes 128 x 64, and the instruction multiplies by 16 x 64 of B. Limit: filling and emptying the pipeline of each
-// block, and the transfer of the tiles from the L2 cache.
+// computes 128 x 64, and the instruction multiplies by 16 x 64 of B.
+// Limit: filling and emptying the pipeline of each block, and the transfer of the tiles from the L2 cache.
 #include <cstddef>
 #include <cuda_bf16.h>
 

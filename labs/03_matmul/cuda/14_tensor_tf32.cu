@@ -7,7 +7,8 @@
 // is transposed in memory. A block computes 256 x 128 elements of C, 128 x 256 of C^T, with a stage 32 deep; 64 x 128
 // of C where such blocks are too few for the device. Lane 4 g + t of a warp has, of its 16 x 8 elements of B^T: (g, t),
 // (g + 8, t), (g, t + 4), (g + 8, t + 4). Rows must begin at multiples of 16 bytes: where they do not, A and B are
-// copied to such rows first. Limit: as for rung 13; a product takes twice as long in TF32 as in BF16.
+// copied to such rows first.
+// Limit: as for rung 13; a product takes twice as long in TF32 as in BF16.
 #include <cstddef>
 
 #include "gpulab/cuda/occupancy.hpp"

@@ -24,7 +24,8 @@
 // that, during these copies. Copies and loads have 16 bytes, or 8 where a row begins between two multiples of 16 bytes.
 // A panel of cuda_critical_path_pivot may have more columns: then (`wide`) the block loads 64 at a time into the same
 // tiles, and the sums stay in registers. Where B is wide, too, arithmetic counts most, and ring_update_kernel()
-// follows. Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
+// follows.
+// Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
 #include <algorithm>
 #include <cstdint>
 
