@@ -11,7 +11,7 @@ namespace gpulab {
 /// Who is called before each timed run, and before its reset.
 class RunListener {
 public:
-    virtual void before_run() = 0;
+    virtual void before_run() = 0; ///< called before each timed run
 
 protected:
     ~RunListener() = default;
