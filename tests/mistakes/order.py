@@ -13,7 +13,7 @@ import re
 import judged
 
 WORDS = re.compile(r"""__threadfence\w*|\bmemory_order_\w+|\b(?:ld|st|red|atom)\.(?:relaxed|acquire|release|volatile|async)\b|\bfence\.\w+"""
-                   r"""|\bfetch_add\b|\block_guard\b|\bwait_group\b|\b__ldc[gv]\b|\b(?:wait_for|commit)_(?:products|copies)\b|\bpublish_to_units\b|\bwait_for_previous\b|\bgriddepcontrol\.\w+""")
+                   r"""|\bfetch_add\b|\block_guard\b|\bwait_group\b|\b__ldc[gv]\b|\b(?:wait_for|commit)_(?:products|copies)\b|\bpublish_to_units\b|\bwait_for_previous\b|\b(?:await_kernel_before|let_next_kernel_begin)\b""")
 LAST_BLOCK = ["sums[blockIdx.x] = mine; __threadfence(); last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1; } __syncthreads(); "
               "if (!last) return; __threadfence();", "rest += __ldcg(&sums["]
 LOCKED = ["const std::lock_guard lock(mutex); total += local; }); } }"]
@@ -23,6 +23,9 @@ RULES = {
         "void commit_copies() { #if __CUDA_ARCH__ >= 800 asm volatile(\"cp.async.commit_group;\" ::: \"memory\");", "void wait_for_copies() {",
         "asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(pending) : \"memory\");"],
     "common/include/gpulab/cuda/barrier.cuh": ["void publish_to_units() { " + UP_TO.format("fence.proxy.async.shared::cta;")],
+    "common/include/gpulab/cuda/early_launch.hpp": [
+        "void let_next_kernel_begin() { #if __CUDA_ARCH__ >= 900 cudaTriggerProgrammaticLaunchCompletion();",
+        "void await_kernel_before() { #if __CUDA_ARCH__ >= 900 cudaGridDependencySynchronize();"],
     "labs/02_reduction/cpu/03_threads_mutex.cpp": LOCKED,
     "labs/02_reduction/cpu/04_threads_atomic.cpp": ["total.fetch_add(local);"],
     "labs/02_reduction/cpu/series.cpp": LOCKED,
@@ -53,12 +56,14 @@ RULES = {
                                               "commit_products(); wait_for_products<0>(sum);"],
     "labs/03_matmul/cuda/15_three_tf32.cu": ["publish_to_units(); } __syncthreads();", "publish_to_units();", "begin_products();",
                                              "commit_products(); wait_for_products<0>(of_step);"],
+    "labs/04_spmv/cuda/07_merge_path.cu": [
+        "gpulab::let_next_kernel_begin(); const MergePoint begin =",
+        "gpulab::await_kernel_before(); if (row < rows && carry_out[b] != T{0}) atomicAdd("],
     "labs/05_streams/cuda/11_polling.cu": [
         "asm volatile(\"ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];\"", ": \"memory\");",
         "asm volatile(\"ld.acquire.sys.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(at) : \"memory\");",
         "cudaMemcpyAsync(last_complete.data(), pass.data()", "up.synchronize(); work.synchronize();"],
-    "labs/07_lu/cuda/early.cuh": ["void wait_for_previous() { #if __CUDA_ARCH__ >= 900 " + UP_TO.format("griddepcontrol.wait;"),
-                                  "asm volatile(\"griddepcontrol.launch_dependents;\");"],
+    "labs/07_lu/cuda/early.cuh": ["void wait_for_previous() { gpulab::await_kernel_before(); gpulab::let_next_kernel_begin(); }"],
     "labs/07_lu/cuda/exchange_and_solve.cuh": ["wait_for_previous(); if (t < max_panel_columns) steps[t] ="],
     "labs/07_lu/cuda/09_critical_path_pivot.cu": ["wait_for_previous(); Rows<W, ROWS> rows; load_rows<THREADS>("],
     "labs/07_lu/cuda/06_tensor_pivot.cu": [

@@ -25,7 +25,7 @@ void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, 
                     cudaStream_t stream, const Arguments&... arguments) {
     unsigned blocks = 1;
     while (blocks * static_cast<unsigned>(rows_of_block) < static_cast<unsigned>(rows)) blocks *= 2;
-    cudaLaunchAttribute attributes[] = {{}, early()};
+    cudaLaunchAttribute attributes[] = {{}, gpulab::early_launch()};
     attributes[0].id = cudaLaunchAttributeClusterDimension;
     attributes[0].val.clusterDim.x = blocks;
     attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;

@@ -1,32 +1,21 @@
 /// @file
-/// Kernels that begin while the one before them in the stream ends (programmatic dependent launch, from compute
-/// capability 9.0 on): the launch takes no time of its own. For the chain of cuda_critical_path_pivot.
+/// The launches of cuda_critical_path_pivot's chain, whose kernels begin while the one before them ends.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "gpulab/cuda/check.hpp"
+#include "gpulab/cuda/early_launch.hpp"
 
 namespace lu {
 
 #if defined(__CUDACC__)
-/// By all threads of a kernel that launch_early() launches: waits until the kernel before it has ended, and its results
-/// are in memory. Then the next one may come, and wait likewise. Does nothing in a kernel launched otherwise.
+/// By all threads of a kernel that launch_in_chain() or launch_cluster() launches: waits until the kernel before it has
+/// ended, and its results are in memory. Then the next one may come, and wait likewise. Does nothing in a kernel
+/// launched otherwise.
 __device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
+    gpulab::await_kernel_before();
+    gpulab::let_next_kernel_begin();
 }
 #endif
-
-/// The attribute of a launch that may begin before the kernel before it has ended.
-inline cudaLaunchAttribute early() {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    return attribute;
-}
 
 /// The most columns on which a kernel of the chain works. One that works on more would wait on multiprocessors that the
 /// chain needs.
@@ -37,7 +26,7 @@ inline constexpr int most_columns_of_chain = 256;
 template <class... Parameters, class... Arguments>
 void launch_in_chain(void (*kernel)(Parameters...), dim3 blocks, int threads, std::size_t shared, cudaStream_t stream,
                      int columns, const Arguments&... arguments) {
-    cudaLaunchAttribute attribute = early();
+    cudaLaunchAttribute attribute = gpulab::early_launch();
     cudaLaunchConfig_t config{};
     config.gridDim = blocks;
     config.blockDim = dim3(static_cast<unsigned>(threads));

@@ -9,6 +9,14 @@
 
 namespace gpulab {
 
+/// The attribute of a launch that may begin before the kernel before it in the stream has ended.
+inline cudaLaunchAttribute early_launch() {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    return attribute;
+}
+
 /// Launches a kernel that may begin once every block of the kernel before it in the stream has called
 /// let_next_kernel_begin() or has ended. On GPUs before compute capability 9.0 it begins later, as any other kernel.
 /// @pre the kernel calls await_kernel_before() before it touches anything that the kernel before it reads or writes
@@ -18,9 +26,7 @@ void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
     int device = 0, major = 0;
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    cudaLaunchAttribute early{};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute early = early_launch();
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads);
@@ -32,14 +38,14 @@ void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threa
 
 #if defined(__CUDACC__)
 /// In a kernel: the next one in the stream, if launched early, may begin.
-__device__ inline void let_next_kernel_begin() {
+__device__ __forceinline__ void let_next_kernel_begin() {
 #if __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 
 /// In a kernel: waits until the one before it in the stream has ended; all that it has written is then visible.
-__device__ inline void await_kernel_before() {
+__device__ __forceinline__ void await_kernel_before() {
 #if __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
 #endif
