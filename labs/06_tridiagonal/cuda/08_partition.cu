@@ -83,20 +83,7 @@ __global__ void __launch_bounds__(window_lanes) partition_windows_kernel(Level<T
     LaneRun<T> run;
     load_runs(l.equations, slots, run, exchange[warp], lane);
     int zero = -1;
-    eliminate(run, zero);
-    near.show(first_of(run));
-    __syncthreads(); // all first equations are there
-    Unit<T> e = join(first_of(run), last_of(run), near.see(k + 1), zero);
-#pragma unroll
-    for (unsigned distance = 1; distance < reach; distance *= 2) {
-        __syncthreads(); // everyone has read what the next line overwrites
-        near.show(e);
-        __syncthreads();
-        e = reduce(e, near.see(k - distance), near.see(k + distance), zero);
-    }
-    __syncthreads();
-    near.show(e);
-    __syncthreads();
+    const Unit<T> e = reduce_in_block(run, near, reach, zero);
     bool fails = false;
     if (k >= halo && k < window_lanes - halo) {
         const T far = fabs(e.a * near.d[k - reach]) + fabs(e.c * near.d[k + reach]);

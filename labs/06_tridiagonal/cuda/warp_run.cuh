@@ -144,14 +144,18 @@ template <class T, unsigned LANES = block_lanes> struct NearLanes {
     }
 };
 
-/// Solves the one system of a block: as solve_in_warp(), with shared memory and barriers in place of shuffles.
-template <class T> __device__ __forceinline__ void solve_in_block(LaneRun<T>& run, NearLanes<T>& near, int& zero) {
+/// Eliminates the run of each lane of a block, and reduces the interface equations until each holds, besides its own
+/// unknown, only those of the lanes `reach` before and after. All lanes then see all equations in `near`.
+/// @return the equation of this lane
+template <class T, unsigned LANES>
+__device__ __forceinline__ Unit<T> reduce_in_block(LaneRun<T>& run, NearLanes<T, LANES>& near, unsigned reach,
+                                                   int& zero) {
     const unsigned k = threadIdx.x;
     eliminate(run, zero);
     near.show(first_of(run));
     __syncthreads(); // all first equations are there
     Unit<T> e = join(first_of(run), last_of(run), near.see(k + 1), zero);
-    for (unsigned distance = 1; distance < blockDim.x; distance *= 2) {
+    for (unsigned distance = 1; distance < reach; distance *= 2) {
         __syncthreads(); // everyone has read what the next line overwrites
         near.show(e);
         __syncthreads();
@@ -160,7 +164,13 @@ template <class T> __device__ __forceinline__ void solve_in_block(LaneRun<T>& ru
     __syncthreads();
     near.show(e);
     __syncthreads();
-    substitute(run, k == 0 ? T{0} : near.d[k - 1], e.d);
+    return e;
+}
+
+/// Solves the one system of a block: as solve_in_warp(), with shared memory and barriers in place of shuffles.
+template <class T> __device__ __forceinline__ void solve_in_block(LaneRun<T>& run, NearLanes<T>& near, int& zero) {
+    const Unit<T> e = reduce_in_block(run, near, blockDim.x, zero);
+    substitute(run, threadIdx.x == 0 ? T{0} : near.d[threadIdx.x - 1], e.d);
 }
 
 } // namespace tridiagonal
