@@ -76,8 +76,10 @@ def sections_of(address, title, body, sections):
 def write(folder, sections):
     """Writes search-index.js: the sections as they are shown, and the index of lunr.js."""
     fields = [{"field_name": "title", "boost": 3}, {"field_name": "heading", "boost": 8}, "text"]
-    documents = [({"id": number, "title": stems_of(title), "heading": stems_of(heading or title), "text": stems_of(text)}, {"boost": weight})
-                 for number, (_, title, heading, text, weight) in enumerate(sections)]
+    # The anchor of a definition is its word where the heading is code: f<<<blocks, threads>>>(...) is #launch.
+    documents = [({"id": number, "title": stems_of(title), "text": stems_of(text),
+                   "heading": stems_of(f"{heading or title} {address.partition('#')[2] if weight == DEFINITION else ''}")}, {"boost": weight})
+                 for number, (address, title, heading, text, weight) in enumerate(sections)]
     index = lunr("id", fields, documents, builder=Builder()).serialize()
     text = json.dumps([one[:4] for one in sections], ensure_ascii=False, separators=(",", ":"))
     (folder / "search-index.js").write_text(f"const searchSections = {text};\nconst searchIndex = {json.dumps(index, separators=(',', ':'))};\n",
