@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) partial[inner_blocks + blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, inner_blocks + gridDim.x);
-    exchange.send_pq(all);
+    exchange.send_pq(all, s);
 }
 
 #if __CUDA_ARCH__ == 750
@@ -92,23 +92,24 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
                              State* s) {
     if (s->stop) return;
     const auto [begin, end] = inner_rows;
-    const std::size_t inner = end - begin, border = a.rows - inner, stride = gridDim.x * std::size_t{block_threads};
-    std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
+    const std::size_t stride = gridDim.x * std::size_t{block_threads};
+    std::size_t i = begin + blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     T dot = 0;
-    const auto multiply = [&](std::size_t i) {
-        const T product = a.product(i, p);
-        q[i] = product;
-        dot += p[i] * product;
+    const auto multiply = [&](std::size_t row) {
+        const T product = a.product(row, p);
+        q[row] = product;
+        dot += p[row] * product;
     };
-    for (; k < inner; k += stride) multiply(begin + k);
-    k -= inner; // now it counts the border rows
+    for (; i < end; i += stride) multiply(i);
+    const std::size_t border = begin + (a.rows - end);
+    std::size_t k = i - end;
     if (k < border) exchange.wait_for_halo(s);
-    for (; k < border; k += stride) multiply(k < begin ? k : k + inner);
+    for (; k < border; k += stride) multiply(k < begin ? k : k - begin + end);
     const double block_dot = block_sum(static_cast<double>(dot));
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, gridDim.x);
-    exchange.send_pq(all);
+    exchange.send_pq(all, s);
 }
 
 /// alpha, and r -= alpha q; for the first residual r = b - q. @param partial two numbers per block
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(block_threads)
     double all_rr = static_cast<double>(rr), all_rho = static_cast<double>(rho);
     if (!two_grid_sums(all_rr, all_rho, partial, &s->tickets)) return;
     if (threadIdx.x == 0) s->alpha = alpha; // the shares may change before part_next_kernel runs
-    exchange.send_residual(all_rr, all_rho);
+    exchange.send_residual(all_rr, all_rho, s);
 }
 
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
@@ -140,6 +141,7 @@ template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
     part_next_kernel(Vectors<T> v, std::size_t n, bool first, Exchange exchange, State* s, double* history) {
     if (!exchange.residual_is_here(s)) return;
+    const unsigned step = s->step; // the last block goes on to the next one
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part) {
         rr += __ldcg(&exchange.residual[2 * part]);
@@ -158,8 +160,9 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncthreads(); // all warps have read the state, so that a ticket of this block says so
     if (!is_last_block(&s->tickets)) return;
-    exchange.all_p_is_sent();
+    exchange.all_p_is_sent(step);
     if (threadIdx.x == 0) {
+        s->step = step + 1;
         s->rho = rho;
         note_residual(s, history, first ? 0 : s->iteration + 1, rr);
         if (s->end != End::none) s->stop = true; // x has its last step
