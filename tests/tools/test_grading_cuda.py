@@ -63,7 +63,7 @@ def test_a_file_that_was_handed_in_is_compiled_apart_from_the_rungs_and_linked_i
         assert "No such file" in str(error) or "Permission denied" in str(error), str(error)
     program = built(sandbox, lab, part, lab.rung(part.file)).whole
     worker = started(sandbox, program, readable=[program])
-    assert worker.communicate(timeout=60)[0] == b"" and worker.returncode == 0, "the answers to no message"
+    assert worker.communicate(timeout=600)[0] == b"" and worker.returncode == 0, "the answers to no message"
     if not closed:
         pytest.skip("bubblewrap does not work here, and every user can read the repository")
 
@@ -79,7 +79,7 @@ def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_c
 
     def output_of(program):
         worker = started(sandbox, program, readable=[program, emulator], environment={**emulated, "GPULAB_EMULATOR": "never"}, gpu=True)
-        printed = worker.communicate(timeout=60)[1].decode()
+        printed = worker.communicate(timeout=600)[1].decode()
         assert worker.returncode == 0, printed
         return printed.splitlines()[0]
 
