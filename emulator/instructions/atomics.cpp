@@ -39,6 +39,7 @@ template <class F, class T, bool returns> void atomic(Warp& warp, const Instruct
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + returns;
     Warp::Pointers at;
+    const auto lock = warp.in_order();
     warp.resolve(instruction, mask, operand[0],
                  how.access(returns ? AccessKind::atomic : AccessKind::reduction, sizeof(T), instruction), how.generic,
                  at);
@@ -57,6 +58,7 @@ template <class F, class T, bool returns> void atomic(Warp& warp, const Instruct
 template <class T> void compare_and_swap(Warp& warp, const Instruction& instruction, Mask mask) {
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     Warp::Pointers at;
+    const auto lock = warp.in_order();
     warp.resolve(instruction, mask, instruction.operands[1], how.access(AccessKind::atomic, sizeof(T), instruction),
                  how.generic, at);
     T *const d = warp.at<T>(instruction.operands[0]), *const b = warp.at<T>(instruction.operands[2]),
@@ -79,6 +81,7 @@ template <class T, unsigned N, bool returns> void add_elements(Warp& warp, const
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + (returns ? N : 0);
     Warp::Pointers at;
+    const auto lock = warp.in_order();
     warp.resolve(instruction, mask, operand[0],
                  how.access(returns ? AccessKind::atomic : AccessKind::reduction, N * sizeof(T), instruction),
                  how.generic, at);
@@ -96,6 +99,7 @@ template <class N, bool returns> void add_narrow_pair(Warp& warp, const Instruct
     const MemoryModifiers how = MemoryModifiers::of(instruction);
     const Operand* operand = instruction.operands + returns;
     Warp::Pointers at;
+    const auto lock = warp.in_order();
     warp.resolve(instruction, mask, operand[0],
                  how.access(returns ? AccessKind::atomic : AccessKind::reduction, 4, instruction), how.generic, at);
     const auto sum = [](u32 a, u32 b) {

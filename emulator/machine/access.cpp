@@ -20,6 +20,10 @@ std::string hex(std::uint64_t value) {
 
 } // namespace
 
+std::unique_lock<std::mutex> Warp::in_order() {
+    return observer() ? std::unique_lock(owner_.grid.atomics) : std::unique_lock<std::mutex>();
+}
+
 void Warp::resolve(const Instruction& instruction, Mask mask, Operand base, const Access& what, bool generic,
                    Pointers& to) {
     alignas(64) std::uint64_t addresses[32];

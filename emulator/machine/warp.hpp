@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <mutex>
 
 namespace cuda_emulator {
 
@@ -89,6 +90,9 @@ public:
                  Pointers& to);
     void resolve(const Instruction& instruction, Mask mask, const std::uint64_t* addresses, const Access& what,
                  bool generic, Pointers& to);
+    /// Held from resolve() until an atomic operation is done: the observer sees operations in the order in which other
+    /// blocks see their results.
+    std::unique_lock<std::mutex> in_order();
     std::byte* local(unsigned lane) { return local_ + lane * kernel().local_bytes; }
     /// The places of the generic addresses in their spaces.
     std::byte* host_pointer(const Instruction& instruction, unsigned lane, std::uint64_t generic);
