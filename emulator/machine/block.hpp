@@ -20,7 +20,7 @@ struct Grid {
     /// Grows as long as anything but polling happens, in any launch: kernels of several streams may wait for each
     /// other.
     inline static std::atomic<std::uint64_t> progress{0};
-    std::mutex atomics; ///< see Warp::in_order()
+    std::mutex atomics{}; ///< see Warp::in_order()
     std::atomic<std::uint64_t> instructions{0};
     std::atomic<bool> failed{false};
     std::atomic<bool> waits_for_host{false}; ///< polls memory that the host may write, so no wait counts as a deadlock
