@@ -7,6 +7,7 @@ Where a page shows nothing else, the command has to succeed. Below <!-- run GPU 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -105,7 +106,8 @@ def session(scratch, found):
         for command, shown in commands:
             done = subprocess.run(["bash", "-c", f"ulimit -t 300\n{command}"], cwd=scratch, text=True, capture_output=True, check=False,
                                   stdin=subprocess.DEVNULL)
-            if not agrees(shown, done.stdout) or (done.returncode and set(shown) <= {"..."}):
+            killed = done.returncode in (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL)
+            if killed or not agrees(shown, done.stdout) or (done.returncode and set(shown) <= {"..."}):
                 faults.append(f"$ {command}\nthe page shows\n" + "\n".join(shown) + f"\nit prints\n{done.stdout}{done.stderr}")
     return faults, left_out
 

@@ -86,7 +86,7 @@ RULES = {
         "*copies[k] = value; __threadfence_system();",
         "::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system>(flag).store(step, ::cuda::memory_order_release);",
         "::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system> flag(its_flag);", "while (flag.load(::cuda::memory_order_acquire) < number)",
-        "here = wait_for(flags[part], s->step);", "return __syncthreads_and(here);"],
+        "return __syncthreads_and(here);"],
 }
 
 

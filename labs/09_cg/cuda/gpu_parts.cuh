@@ -115,7 +115,6 @@ public:
     }
 
 protected:
-    std::map<int, gpulab::Stream> streams_;
     /// The same for a kernel, with its kind and its name in traces. The kinds are those of rung 1, and most of these
     /// kernels do the work of two: spmv computes p . q too, next_r the sums of r, next_x also p.
     template <class Launch> void each(const char* kind, const char* name, const Launch& launch) {
@@ -147,37 +146,27 @@ private:
         });
     }
 
+    std::map<int, gpulab::Stream> streams_;
     std::vector<std::unique_ptr<Gpu>> gpus_;
 };
 
-/// Iterations that are put into the streams before the host looks at the state again.
-inline constexpr std::size_t batch = 8;
-
-/// The whole solution. The host looks at the state of the first part; the others decide alike.
-/// @param launch `launch(left)` puts iterations into the streams: see DeviceState::until_stopped()
-template <class Parts, class Launch> void solve(Parts& parts, const Launch& launch) {
-    begin(parts);
-    parts[0].state.until_stopped(parts[0].stream, launch, [&](const gpulab::Event& event) { parts.wait(event); });
-    parts.synchronize();
-}
-
-/// The same, where the host looks every `batch` iterations.
+/// The whole solution. The host looks at the state of the first part every `batch` iterations; the others decide alike.
 /// @param progress called with 0, 1, ... before that iteration is put into the streams
 template <class Parts, class Progress> void solve(Parts& parts, std::size_t batch, const Progress& progress) {
+    begin(parts);
     std::size_t iteration = 0;
-    solve(parts, [&](std::size_t left) {
-        const std::size_t count = std::min(left, batch);
-        for (std::size_t k = 0; k < count; ++k) {
-            progress(iteration++);
-            iterate(parts);
-        }
-        return count;
-    });
-}
-
-/// The same, for a transport without a solve() of its own.
-template <class Parts> void solve(Parts& parts) {
-    solve(parts, batch, [](std::size_t) {});
+    parts[0].state.until_stopped(
+        parts[0].stream,
+        [&](std::size_t left) {
+            const std::size_t count = std::min(left, batch);
+            for (std::size_t k = 0; k < count; ++k) {
+                progress(iteration++);
+                iterate(parts);
+            }
+            return count;
+        },
+        [&](const gpulab::Event& event) { parts.wait(event); });
+    parts.synchronize();
 }
 
 } // namespace cg

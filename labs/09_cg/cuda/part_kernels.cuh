@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) partial[inner_blocks + blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, inner_blocks + gridDim.x);
-    exchange.send_pq(all, s);
+    exchange.send_pq(all);
 }
 
 #if __CUDA_ARCH__ == 750
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, gridDim.x);
-    exchange.send_pq(all, s);
+    exchange.send_pq(all);
 }
 
 /// alpha, and r -= alpha q; for the first residual r = b - q. @param partial two numbers per block
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(block_threads)
     double all_rr = static_cast<double>(rr), all_rho = static_cast<double>(rho);
     if (!two_grid_sums(all_rr, all_rho, partial, &s->tickets)) return;
     if (threadIdx.x == 0) s->alpha = alpha; // the shares may change before part_next_kernel runs
-    exchange.send_residual(all_rr, all_rho, s);
+    exchange.send_residual(all_rr, all_rho);
 }
 
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
@@ -141,7 +141,6 @@ template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
     part_next_kernel(Vectors<T> v, std::size_t n, bool first, Exchange exchange, State* s, double* history) {
     if (!exchange.residual_is_here(s)) return;
-    const unsigned step = s->step; // the last block goes on to the next one
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part) {
         rr += __ldcg(&exchange.residual[2 * part]);
@@ -160,9 +159,8 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncthreads(); // all warps have read the state, so that a ticket of this block says so
     if (!is_last_block(&s->tickets)) return;
-    exchange.all_p_is_sent(step);
+    exchange.all_p_is_sent();
     if (threadIdx.x == 0) {
-        s->step = step + 1;
         s->rho = rho;
         note_residual(s, history, first ? 0 : s->iteration + 1, rr);
         if (s->end != End::none) s->stop = true; // x has its last step

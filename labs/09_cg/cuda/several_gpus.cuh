@@ -39,6 +39,9 @@ template <class T> std::vector<int> part_gpus(const Problem<T>& problem) {
     return devices;
 }
 
+/// Iterations that are put into the streams before the host looks at the state again.
+constexpr std::size_t batch = 8;
+
 /// Solves once more with events around every kernel.
 /// @return the time of each kind of kernel: of the part in which that kind took longest, because GPUs work at the same
 ///         time
@@ -94,7 +97,7 @@ template <class Parts, class T> void solve_on_gpus(const Problem<T>& problem, Ou
     watch.tile(block_threads, "rows");
     watch.tile(block_threads * parts.size(), "rows");
     watch.tile(gpus.rows_at_a_time() * parts.size(), "rows");
-    watch.time([&] { solve(gpus); }, [&] { gpus.reset(); });
+    watch.time([&] { solve(gpus, batch, [](std::size_t) {}); }, [&] { gpus.reset(); });
     gpus.result(out);
     if (!note.empty()) out.notes.push_back(note);
     watch.leave_out([&] {

@@ -26,7 +26,6 @@ struct State {
     End end = End::none;
     bool stop = false;
     unsigned tickets = 0; ///< of is_last_block()
-    unsigned step = 1;    ///< of several parts: begin() is step 1, and each iteration is one more
     // What does not change:
     double stop_at = 0;
     unsigned long long limit = 0;

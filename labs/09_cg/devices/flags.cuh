@@ -4,9 +4,9 @@
 ///
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
-///   - A flag holds the number of the last step whose data have arrived (State::step): begin() is step 1, and each
-///     iteration is one more. It only grows until the next solution, so nobody has to clear it in between. The halo of
-///     step n is the p for the product of step n + 1; that of x_0 is in place before.
+///   - A flag holds the number of the last step whose data have arrived: begin() is step 1, and each iteration is one
+///     more. It only grows until the next solution, so nobody has to clear it in between. The halo of step n is the p
+///     for the product of step n + 1; that of x_0 is in place before.
 ///
 ///     part 0, step n   | product | pq, then pq_flags = n |   ...   | p, then halo_flags = n | product of step n + 1
 ///                                      | stores                          | stores
@@ -26,6 +26,7 @@ template <class T> struct FlaggedSlots {
     unsigned *halo_flags, *pq_flags, *residual_flags; ///< a flag per part that sends
     unsigned parts, me;
     const FlaggedSlots* of;             ///< of[part] are the slots and flags in the memory of that part
+    unsigned step;                      ///< number of this step: begin() is 1
     std::size_t inner_begin, inner_end; ///< the border rows, which others may need, lie before and behind
     const unsigned* first_copy;         ///< first copy of each border row, and the end
     T* const* copies;                   ///< places in the halos of other parts
@@ -33,19 +34,19 @@ template <class T> struct FlaggedSlots {
     __device__ bool pq_is_here(State* s) const { return all_have_sent(pq_flags, s); }
     __device__ bool residual_is_here(State* s) const { return all_have_sent(residual_flags, s); }
     /// Stores this part's share of p . q in the slots of all parts, its own too, and raises its flags.
-    __device__ void send_pq(double mine, const State* s) const {
+    __device__ void send_pq(double mine) const {
         for (unsigned part = threadIdx.x; part < parts; part += block_threads) {
             of[part].pq[me] = mine;
-            raise(of[part].pq_flags[me], s->step);
+            raise(of[part].pq_flags[me]);
         }
     }
     /// The same of r . r and r . z.
-    __device__ void send_residual(double rr, double rho, const State* s) const {
+    __device__ void send_residual(double rr, double rho) const {
         for (unsigned part = threadIdx.x; part < parts; part += block_threads) {
             double* const slot = of[part].residual + 2 * me;
             slot[0] = rr;
             slot[1] = rho;
-            raise(of[part].residual_flags[me], s->step);
+            raise(of[part].residual_flags[me]);
         }
     }
 
@@ -57,12 +58,12 @@ template <class T> struct FlaggedSlots {
         __threadfence_system(); // it arrives before whatever is stored after the block's next barrier
     }
     /// Raises the flags of the halo.
-    __device__ void all_p_is_sent(unsigned step) const {
-        for (unsigned part = threadIdx.x; part < parts; part += block_threads) raise(of[part].halo_flags[me], step);
+    __device__ void all_p_is_sent() const {
+        for (unsigned part = threadIdx.x; part < parts; part += block_threads) raise(of[part].halo_flags[me]);
     }
 
     /// Raises a flag in the memory of any part; what this thread has stored there arrives before it.
-    __device__ static void raise(unsigned& flag, unsigned step) {
+    __device__ void raise(unsigned& flag) const {
         ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system>(flag).store(step, ::cuda::memory_order_release);
     }
     /// Waits until a flag has this number. @return false when that does not happen: about 4 s at 2 GHz
@@ -79,7 +80,7 @@ template <class T> struct FlaggedSlots {
     /// others wait for that in vain, and every part is lost.
     __device__ void wait_for_halo(State* s) const {
         for (unsigned part = 0; part < parts; ++part)
-            if (!wait_for(halo_flags[part], s->step - 1)) s->end = End::lost;
+            if (!wait_for(halo_flags[part], step - 1)) s->end = End::lost;
     }
     /// The block waits until every part has raised its flag. All its threads may then read what came with it.
     /// Another block may end the solution meanwhile, which some warps see and others do not: so every thread comes to
@@ -90,7 +91,7 @@ template <class T> struct FlaggedSlots {
         if (here) {
             here = s->end != End::lost; // wait_for_halo() was not in vain
             for (unsigned part = threadIdx.x; here && part < parts; part += block_threads)
-                here = wait_for(flags[part], s->step);
+                here = wait_for(flags[part], step);
             if (!here) {
                 s->end = End::lost;
                 s->stop = true;

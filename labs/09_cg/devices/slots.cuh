@@ -19,17 +19,17 @@ struct Slots {
 
     __device__ bool pq_is_here(State* s) const { return !s->stop; }
     __device__ bool residual_is_here(State* s) const { return !s->stop; }
-    __device__ void send_pq(double mine, const State* /*s*/) const {
+    __device__ void send_pq(double mine) const {
         if (threadIdx.x == 0) pq[me] = mine;
     }
-    __device__ void send_residual(double rr, double rho, const State* /*s*/) const {
+    __device__ void send_residual(double rr, double rho) const {
         if (threadIdx.x == 0) {
             residual[2 * me] = rr;
             residual[2 * me + 1] = rho;
         }
     }
     template <class T> __device__ void send_p(std::size_t /*i*/, T /*p_i*/) const {} // pack_kernel collects it
-    __device__ void all_p_is_sent(unsigned /*step*/) const {}
+    __device__ void all_p_is_sent() const {}
 };
 
 } // namespace cg

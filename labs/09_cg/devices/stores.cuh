@@ -16,7 +16,6 @@
 #pragma once
 
 #include "../cuda/gpu_parts.cuh"
-#include "../cuda/graph.hpp"
 #include "flags.cuh"
 
 namespace cg {
@@ -52,12 +51,13 @@ public:
             for (const std::int32_t i : g.part.halo) x_0.push_back(problem.start[static_cast<std::size_t>(i)]);
             halos_.emplace_back(x_0);
         });
-        record_graphs();
     }
 
     void reset() {
-        this->each(
-            [&](Gpu& g) { CUDA_CHECK(cudaMemsetAsync(flags_[g.me].data(), 0, flags_[g.me].bytes(), g.stream)); });
+        this->each([&](Gpu& g) {
+            g.exchange.step = 0;
+            CUDA_CHECK(cudaMemsetAsync(flags_[g.me].data(), 0, flags_[g.me].bytes(), g.stream));
+        });
         GpuParts<T, FlaggedSlots<T>>::reset();
         this->each([&](Gpu& g) {
             CUDA_CHECK(cudaMemcpyAsync(g.p.data() + g.rows, halos_[g.me].data(), halos_[g.me].bytes(),
@@ -70,6 +70,7 @@ public:
     void multiply_inner() {}
     void multiply_border() {
         this->each("spmv", "product", [](Gpu& g) {
+            ++g.exchange.step;
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.inner_rows(), g.p.data(), g.q.data(), g.partial.data(), g.exchange, g.state.data());
         });
@@ -81,22 +82,7 @@ public:
         for (const auto& flags : flags_) flags.check_guard_bands();
     }
 
-    /// Puts the iterations of a graph into every stream.
-    void launch_graphs() {
-        for (const auto& [device, graph] : graphs_) {
-            CUDA_CHECK(cudaSetDevice(device));
-            graph.launch(this->streams_.at(device));
-        }
-        CUDA_CHECK(cudaSetDevice((*this)[0].device));
-    }
-
 private:
-    /// Records a graph for every stream: an iteration has the same arguments each time, as the step is in State.
-    void record_graphs() {
-        for (const auto& [device, stream] : this->streams_) Graph::record(stream);
-        for (std::size_t k = 0; k < graph_iterations; ++k) iterate(*this);
-        for (const auto& [device, stream] : this->streams_) graphs_.emplace(device, stream);
-    }
     /// Lists for every border row of a part where other parts have its p.
     void list_copies(Gpu& g) {
         std::vector<std::vector<T*>> copies(g.rows - g.part.inner_rows());
@@ -127,15 +113,6 @@ private:
     std::vector<gpulab::DeviceBuffer<FlaggedSlots<T>>> slots_;
     std::vector<gpulab::DeviceBuffer<T*>> copies_;
     std::vector<gpulab::DeviceBuffer<T>> halos_;
-    std::map<int, Graph> graphs_; // of every device
 };
-
-/// The whole solution, with a graph for every device.
-template <class T> void solve(Stores<T>& gpus) {
-    solve(gpus, [&](std::size_t /*left*/) {
-        gpus.launch_graphs();
-        return graph_iterations;
-    });
-}
 
 } // namespace cg
