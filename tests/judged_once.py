@@ -23,21 +23,21 @@ KEPT = ROOT / "tests/judged/tools.txt"
 # The others read any file of the repository.
 OF_PARTS = ("test_grading_", "test_start", "test_setup", "test_cmake")
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "lab", "cmake", "common", "emulator", "labs", "tools", "tests/conftest.py", "tests/support",
-         "tests/tools/tampering", "tests/tools/grading_support.py", "tests/tools/machine.py", "docs/grading.md")
+         "tests/tools/tampering/syscalls.txt", "tests/tools/grading_support.py", "tests/tools/machine.py", "docs/grading.md")
 IGNORED = ("__pycache__", "MEASURED.md", "README.md")  # but the hand-outs', which the labs' own tests hold
 PROGRAMS = ("age", "bwrap", "chromium", "doxygen", "mpirun", "ncu", "nvidia-smi", "pandoc")  # without which some tests are skipped
 
 
 @functools.cache
-def contents(of_all):
-    """The digest of all that tests read. @param of_all of every file of the repository but the verdicts"""
-    if of_all:
+def contents(*parts):
+    """The digest of these files and of all in these folders; of every file of the repository but the verdicts, if none is named."""
+    if not parts:
         listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=False).stdout
         files = [ROOT / name for name in listed.split("\0") if name and not name.startswith("tests/judged/")]
         if not files:
             return judged.digest(os.urandom(8).hex())  # no repository: nothing is known
     else:
-        files = [file for part in PARTS for file in ([ROOT / part] if (ROOT / part).is_file() else (ROOT / part).rglob("*"))
+        files = [file for part in parts for file in ([ROOT / part] if (ROOT / part).is_file() else (ROOT / part).rglob("*"))
                  if not set(IGNORED) & set(file.parts)]
     return judged.digest(*(f"{file.relative_to(ROOT)} {file.read_bytes().hex()}" for file in sorted(files) if file.is_file()))
 
@@ -45,7 +45,10 @@ def contents(of_all):
 @functools.cache
 def key_of(path):
     """What the verdict of a file's tests depends on: the file, what it reads, and the system's tools."""
-    return judged.digest(contents(not path.name.startswith(OF_PARTS)), path.read_text(encoding="utf-8"),
+    parts = PARTS if path.name.startswith(OF_PARTS) else ()
+    if path.stem == "test_grading_tampering":
+        parts += ("tests/tools/tampering",)
+    return judged.digest(contents(*parts), path.read_text(encoding="utf-8"),
                          platform.python_version(), *(judged.tool(name) for name in ("opencl", "oclgrind", "cuda")),
                          *(str(bool(shutil.which(name))) for name in PROGRAMS), str(os.geteuid() == 0))
 
