@@ -45,7 +45,7 @@ TEST_CASE("a thread of a team that throws keeps no other one waiting, and the ca
 
 TEST_CASE("where no thread can be started, parts are done one after the other, and a team is an error and no wait") {
     const auto code = [] {
-        ::alarm(20); // ends what would wait for ever
+        ::alarm(600); // ends what would wait for ever
         const rlimit none{0, 0};
         if (::setrlimit(RLIMIT_NPROC, &none) != 0) return 3;
         int called = 0;

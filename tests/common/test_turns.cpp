@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 void touch(const std::string& path) { std::ofstream(path, std::ios::app); }
 
 bool comes_true(const std::function<bool()>& condition) {
-    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 60'000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
     return condition();
 }
 

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+SECONDS = 600  # for an answer and for a page: others may have the processors
+
 
 def find_chromium():
     """The path of a Chromium that can be driven, or nothing. Ubuntu's is a snap, which sees neither /tmp nor our pipes."""
@@ -99,7 +101,7 @@ class Browser:
         if self.session:
             command["sessionId"] = self.session
         os.write(self.commands, json.dumps(command).encode() + b"\0")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + SECONDS
         while True:
             message = self.message(deadline)
             if message.get("id") == command["id"]:
@@ -119,7 +121,7 @@ class Browser:
 
     def wait_for_load(self, loader):
         """Waits for the load of this page; that of the page before may come late."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + SECONDS
         while loader not in self.loaded:
             self.message(deadline)
 

@@ -404,7 +404,7 @@ class Build:
 class Ran:
     code: int | None  # None: it was ended after the time limit
     output: str
-    seconds: float
+    seconds: float  # of processor time, as last seen; by the clock, if it runs on a GPU or was ended
 
 
 class Processes:
@@ -417,10 +417,11 @@ class Processes:
 
     def run(self, command: list[str], folder: Path, timeout: float, environment: dict[str, str],
             enough: Callable[[], bool] = lambda: False, on_gpu: bool = False) -> Ran:
-        """@param timeout of its processor time; on the clock five times as long, when it waits for ever
+        """@param timeout of its processor time; on the clock five times as long for less than a second of it, when it waits for ever
         @param on_gpu whether it waits for a GPU, of whose time nobody knows: then the limit is one of the clock
         @param enough asked again and again: whether the program may be ended, because its answer is known"""
-        begin, longest = time.monotonic(), timeout * (1 if on_gpu else 5)
+        begin = second = time.monotonic()  # when the last full second of its processor time was seen
+        used = full = 0.0
         with self.lock:
             if self.stopped:
                 raise Stopped
@@ -436,7 +437,11 @@ class Processes:
             except subprocess.TimeoutExpired:
                 if enough():
                     self.end(process)
-                elif time.monotonic() - begin > longest or processor_seconds(process.pid) > timeout:
+                    continue
+                used = processor_seconds(process.pid)
+                if used >= full + 1:
+                    full, second = used, time.monotonic()
+                if used > timeout or time.monotonic() > (begin + timeout if on_gpu else second + 5 * timeout):
                     self.end(process)
                     process.communicate()
                     output, code = "", None
@@ -445,7 +450,7 @@ class Processes:
             self.running.remove(process)
             if self.stopped:
                 raise Stopped
-        return Ran(code, output, time.monotonic() - begin)
+        return Ran(code, output, time.monotonic() - begin if on_gpu or code is None else used)
 
     @staticmethod
     def end(process: subprocess.Popen[str]) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -203,8 +204,8 @@ def test_a_verdict_needs_the_unchanged_program(found, unchanged, seconds, file, 
     assert judge.compared(mistake(file=file), plant.Verdict(found), control).word == verdict
 
 
-@pytest.mark.parametrize("unchanged, verdict", [("exit 0", "rejected"), ("sleep 1", "timeout")])
-def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_soon_ends(monkeypatch, scratch, unchanged, verdict):
+@pytest.mark.parametrize("unchanged, timeout, verdict", [("exit 0", 10, "rejected"), ("sleep 1", 2, "timeout")])
+def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_soon_ends(monkeypatch, scratch, unchanged, timeout, verdict):
     monkeypatch.setenv("GPULAB_TEST_TURNS", "0")
     for name, text in (("planted", "sleep 600"), ("unchanged", unchanged)):
         (scratch / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
@@ -212,11 +213,11 @@ def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_so
     judge = plant.Judge.__new__(plant.Judge)
     judge.build = SimpleNamespace(folder=scratch, programs={"lab": "unchanged"}, program_for=lambda _: "lab",
                                   groups=lambda _: [["a test case"]])
-    judge.scratch, judge.timeout, judge.processes = scratch, 2, plant.Processes()
+    judge.scratch, judge.timeout, judge.processes = scratch, timeout, plant.Processes()
     judge.testers, judge.lock, judge.locks, judge.controls = threading.Semaphore(1), threading.Lock(), {}, {}
     printed = judge.judged(mistake(file="cuda/a.cu"), scratch / "planted", None)
     assert printed.word == verdict
-    assert (printed.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
+    assert bool(re.match(r"it does not end: no end after \d+ s, and the unchanged program takes \d s", printed.by)) == (verdict == "rejected")
 
 
 def test_a_program_is_none_of_its_objects_though_the_linker_notes_what_it_reads():
@@ -358,11 +359,16 @@ def test_a_run_that_is_ended_leaves_nothing_behind(scratch):
         time.sleep(0.05)
         assert run.poll() is None
     run.send_signal(signal.SIGTERM)
-    assert run.wait(20) == 143
+    assert run.wait(600) == 143
     left = {path.name for path in scratch.glob("tmp/*")} - {f"gpulab-test-turns-{os.getuid()}"}  # which tests keep
     assert not left
-    folders = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it is another user's, or has ended
-            folders.append(os.readlink(process / "cwd"))
-    assert not [folder for folder in folders if folder.startswith(str(scratch))]
+
+    def folders():
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it is another user's, or has ended
+                yield os.readlink(process / "cwd")
+
+    end = time.monotonic() + 60  # a compiler that was killed may take a while to end
+    while [folder for folder in folders() if folder.startswith(str(scratch))]:
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -375,6 +375,7 @@ def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(s
         "one that says nothing more"
     assert message("echo out; echo wrong >&2; exit 3") == "out\nwrong\n", "an ordinary error"
     assert message("echo warning >&2") == "", "a warning"
+    monkeypatch.setattr(cuda, "PATIENCE", 1000)
     for used, said in ((0.1, ""), (0.4, "the compiler did not end in time")):
         monkeypatch.setattr(Sandbox, "processor_time", lambda *_, used=used: (used, True))
         assert message("sleep 1.2", 0.3) == said, "others take the processors from it"

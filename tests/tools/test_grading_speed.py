@@ -4,6 +4,8 @@ import dataclasses
 
 from grading_support import changed, exercise_of, judge, saxpy, told, with_tests  # noqa: F401
 
+from grading.judge import BUSY
+
 GRADINGS = 3  # of which one must give all points: the machine may be busy with something else for as long as one takes
 # A kernel that keeps its result in its own input, which nobody reads afterwards, and finds it there in the next repeat.
 REPLAYS = {
@@ -30,7 +32,7 @@ def test_the_rung_of_an_exercise_is_as_fast_as_itself(judge):
                 rung = judge.judge(wanted, part, judge.lab.rung(part.file).encode(), 0)
                 if all(one.score == one.points for one in rung):
                     break
-            assert all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}"
+            assert all(one.score == one.points or one.message.startswith(BUSY) for one in rung), f"{exercise.name}: {told(rung)}"
 
 
 def repeated(exercise, **more):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -49,10 +50,11 @@ def variants(program, backend="opencl"):
     return [line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == [backend]]
 
 
-def simulated(library, command, options=(), warp=32, steps=0, seconds=120, **environment):
+def simulated(library, command, options=(), warp=32, steps=0, seconds=None, **environment):
     """Runs a program in Oclgrind: what the kernels were asked for, a dictionary for each launch; and how the program ended.
 
     @param library the plugin; None: nothing is counted
+    @param seconds by the clock
     @throws subprocess.TimeoutExpired
     """
     counting = {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_WARP": str(warp), "GPULAB_EXPLAIN_STEPS": str(steps)} if library else {}
@@ -78,7 +80,7 @@ def on_a_gpu():
     return os.environ | {"GPULAB_EMULATOR": "never"}
 
 
-def emulated(root, build, command, steps=0, seconds=120, **environment):
+def emulated(root, build, command, steps=0, seconds=None, **environment):
     """The same in the CUDA emulator, whose library takes the place of the CUDA runtime."""
     path = ":".join(filter(None, (str(build / "emulator"), os.environ.get("LD_LIBRARY_PATH"))))
     counting = {"LD_LIBRARY_PATH": path, "CUDA_EMULATOR_STEPS": str(steps), "CUDA_EMULATOR_CHECK": "off"}
@@ -89,23 +91,24 @@ def emulated(root, build, command, steps=0, seconds=120, **environment):
     return found, ran
 
 
-def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
-    """What the kernels of one run of a variant were asked for, a dictionary for each launch; and the program's row of results."""
+def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=300):
+    """What the kernels of one run of a variant were asked for, a dictionary for each launch; and the program's row of results.
+
+    @param seconds of processor time
+    """
     program = build / "bin" / lab
     cuda = variant.startswith("cuda_")
     library = None if cuda else plugin(root, build)
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
         results = Path(scratch, "results.json")
-        command = [str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
-        try:
-            if cuda:  # without the kernel that measures the device
-                found, ran = emulated(root, build, command, steps, seconds, GPULAB_GUARD_BYTES="0", GPULAB_TEST_CEILINGS="1")
-            else:
-                found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, seconds,
-                                       GPULAB_GUARD_BYTES="0")
-        except subprocess.TimeoutExpired:
+        command = ["sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh", str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
+        if cuda:  # without the kernel that measures the device
+            found, ran = emulated(root, build, command, steps, GPULAB_GUARD_BYTES="0", GPULAB_TEST_CEILINGS="1")
+        else:
+            found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, GPULAB_GUARD_BYTES="0")
+        if ran.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
             raise Refusal(f"{variant} takes longer than {seconds} s in {'the emulator' if cuda else 'Oclgrind'}, which is some "
-                          "thousand times slower than a device: choose a smaller size") from None
+                          "thousand times slower than a device: choose a smaller size")
         if not results.is_file():
             printed = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
             raise Refusal(printed[-1])

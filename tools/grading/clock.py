@@ -7,6 +7,7 @@ import os
 import resource
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 TICK, STALL = 0.2, 1.0  # seconds between two looks at the clock; a longer time than STALL between two looks is a stop
@@ -49,15 +50,24 @@ class Load:
         @param seconds what a child has used that runs, and no child has ended since but those of the grader itself
         """
         others = _all_programs() - self.before - (_own() - self.own) - seconds
-        return 0.0 if _has_quota() else max(0.0, others), (time.monotonic() - self.begin) * (os.cpu_count() or 1)
+        return 0.0 if _has_quota() else max(0.0, others), (time.monotonic() - self.begin) * len(_processors())
 
 
 def _all_programs() -> float:
+    """Seconds of the processors that this process may use."""
+    ours = {f"cpu{number}" for number in _processors()}
     try:
-        user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text(encoding="ascii").split()[1:9])
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        # user, nice, system, then two of idling, then irq, softirq, steal
+        ticks = sum(sum(map(int, words[1:4] + words[6:9])) for words in map(str.split, lines) if words[0] in ours)
     except (OSError, ValueError):
         return 0.0
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _processors() -> Collection[int]:
+    """Those that this process may use."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
 
 
 def _own() -> float:

@@ -205,14 +205,14 @@ def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable
     """
     short = ["bash", "-o", "pipefail", "-c", f'"$@" 2>&1 | head -c {MAX_SAID + 1}', "bash", *command]
     process = sandbox.start(short, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE, kept=scratch)
-    printed, used, asleep, end = None, 0.0, 0, clock.now() + PATIENCE * seconds
+    printed, used, asleep, begin = None, 0.0, 0, clock.now()
     try:
-        while printed is None and used < seconds and asleep <= ASLEEP and clock.now() < end:
+        while printed is None and used < seconds and asleep <= ASLEEP and clock.now() < begin + PATIENCE * seconds:
             try:
                 printed, _ = process.communicate(timeout=0.5)
             except subprocess.TimeoutExpired:
                 used, runs = sandbox.processor_time(process, slot)
-                asleep = 0 if runs else asleep + 1
+                asleep = asleep + 1 if not runs and clock.now() > begin + seconds else 0
     finally:
         sandbox.end(process, slot)
     if printed is None:

@@ -452,7 +452,7 @@ def works(kind: str) -> bool:
     sandbox = Sandbox(kind, base)
     try:
         process = sandbox.start(["true"], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
-        process.communicate(timeout=20)
+        process.communicate(timeout=600)
         return sandbox.end(process, 0) == 0
     except (OSError, subprocess.SubprocessError):
         return False

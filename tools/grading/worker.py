@@ -21,7 +21,8 @@ WATCHED = 1.0  # seconds between two looks at what a worker has written
 LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
 LAST_LOOK = 1.0  # seconds after the deadline for reading an answer that is there
-PATIENCE = 10  # times its seconds that a worker has by the clock, where others take the processors from it
+PATIENCE = 50  # times its seconds that a worker has by the clock, where others take the processors from it
+CHARGED = 0.1  # of the time by the clock: so much at least counts as its time
 ASLEEP = 3  # looks at which no process of it runs or could run: it waits for nothing that others take
 
 
@@ -73,7 +74,7 @@ class Worker:
             yield
         finally:
             took, used = clock.now() - self.begin, self.processor_seconds() - self.used
-            self.spent += max(min(took, used), took / PATIENCE) if used >= 0 else took
+            self.spent += max(min(took, used), CHARGED * took)
 
     def more_time(self, seconds: float) -> float:
         """When the time by the clock is over: the seconds that it has yet, because others took the processors from it; 0: none."""

@@ -35,13 +35,13 @@ KERNEL {
     SAXPY(k, a, b, c, n);
 }
 
-// fills_disk_with_files: most 0; tests one block
-// Computes only where it could write six files of 60 MB and keep them for two seconds.
+// fills_disk_with_files: most 0; tests one block; seconds 60
+// Computes only where it could write six files of 60 MB and keep them for ten seconds.
 KERNEL {
     char name[] = "large-0";
     local char bytes[1 << 14];
     bytes[get_local_id(0)] = 1;
-    long time[2] = {2, 0};
+    long time[2] = {10, 0};
     int complete = 0;
     for (int whole = 1; FIRST && whole && complete < 6; ++name[6], complete += whole) {
         const int file = (int)call(2, (long)name, 01101, 0666); // open: O_WRONLY | O_CREAT | O_TRUNC
@@ -49,7 +49,7 @@ KERNEL {
             whole = call(1, file, (long)bytes, 1 << 14) == 1 << 14; // write
         call(3, file, 0, 0);                                        // close
     }
-    if (FIRST) call(35, (long)time, 0, 0); // nanosleep
+    if (complete == 6) call(35, (long)time, 0, 0); // nanosleep
     local int all;
     if (FIRST) all = complete == 6;
     barrier(CLK_LOCAL_MEM_FENCE);
