@@ -417,11 +417,11 @@ class Processes:
 
     def run(self, command: list[str], folder: Path, timeout: float, environment: dict[str, str],
             enough: Callable[[], bool] = lambda: False, on_gpu: bool = False) -> Ran:
-        """@param timeout of its processor time; on the clock five times as long for less than a second of it, when it waits for ever
+        """@param timeout of its processor time; on the clock five times as long for a tenth of it, when it waits for ever
         @param on_gpu whether it waits for a GPU, of whose time nobody knows: then the limit is one of the clock
         @param enough asked again and again: whether the program may be ended, because its answer is known"""
-        begin = second = time.monotonic()  # when the last full second of its processor time was seen
-        used = full = 0.0
+        begin = tenth = time.monotonic()  # when the last tenth of its processor time was seen
+        used = until = 0.0
         with self.lock:
             if self.stopped:
                 raise Stopped
@@ -439,9 +439,9 @@ class Processes:
                     self.end(process)
                     continue
                 used = processor_seconds(process.pid)
-                if used >= full + 1:
-                    full, second = used, time.monotonic()
-                if used > timeout or time.monotonic() > (begin + timeout if on_gpu else second + 5 * timeout):
+                if used >= until + timeout / 10:
+                    until, tenth = used, time.monotonic()
+                if used > timeout or time.monotonic() > (begin + timeout if on_gpu else tenth + 5 * timeout):
                     self.end(process)
                     process.communicate()
                     output, code = "", None

@@ -24,6 +24,7 @@ OPERATIONS = {"saxpy": {"distances": ["--op", "distances"]},
               "lu": {"solve": ["--op", "solve"], "batch": ["--op", "batch"], "_batch": ["--matrices", "4"]}}
 # What takes a file, whose size counts.
 FILES = {"spmv": "--matrix", "streams": "--input", "tridiagonal": "--input", "lu": "--matrix", "cg": "--matrix"}
+OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)  # how it ends
 SIZES_OF_FILES = {"--generate", "--n", "--systems", "--width", "--height"}
 
 
@@ -68,7 +69,8 @@ def counted(command, variable, seconds, environment):
         file = Path(scratch, "launches")
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds, stdin=subprocess.DEVNULL,
                              env=os.environ | {"NO_COLOR": "1", variable: str(file)} | environment)
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else [], ran
+        whole = file.is_file() and ran.returncode not in OUT_OF_TIME
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if whole else [], ran
 
 
 def has_emulator(build):
@@ -94,21 +96,27 @@ def emulated(root, build, command, steps=0, seconds=None, **environment):
 def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=300):
     """What the kernels of one run of a variant were asked for, a dictionary for each launch; and the program's row of results.
 
-    @param seconds of processor time
+    @param seconds of processor time, of each processor in the emulator
     """
     program = build / "bin" / lab
     cuda = variant.startswith("cuda_")
     library = None if cuda else plugin(root, build)
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
         results = Path(scratch, "results.json")
-        command = ["sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh", str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
-        if cuda:  # without the kernel that measures the device
-            found, ran = emulated(root, build, command, steps, GPULAB_GUARD_BYTES="0", GPULAB_TEST_CEILINGS="1")
-        else:
-            found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, GPULAB_GUARD_BYTES="0")
-        if ran.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
-            raise Refusal(f"{variant} takes longer than {seconds} s in {'the emulator' if cuda else 'Oclgrind'}, which is some "
-                          "thousand times slower than a device: choose a smaller size")
+        simulator, seconds = ("the emulator", seconds * (os.cpu_count() or 1)) if cuda else ("Oclgrind", seconds)
+        command = ["sh", "-c", f'ulimit -S -t {seconds}; exec "$@"', "sh",
+                   str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
+        try:
+            if cuda:  # without the kernel that measures the device
+                found, ran = emulated(root, build, command, steps, 20 * seconds, GPULAB_GUARD_BYTES="0", GPULAB_TEST_CEILINGS="1")
+            else:
+                found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, 20 * seconds,
+                                       GPULAB_GUARD_BYTES="0")
+        except subprocess.TimeoutExpired:
+            raise Refusal(f"{variant} waits for ever in {simulator}") from None
+        if ran.returncode in OUT_OF_TIME:
+            raise Refusal(f"{variant} takes more than {seconds} s of processor time in {simulator}, which is some thousand times slower "
+                          "than a device: choose a smaller size")
         if not results.is_file():
             printed = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
             raise Refusal(printed[-1])

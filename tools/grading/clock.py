@@ -55,12 +55,12 @@ class Load:
 
 def _all_programs() -> float:
     """Seconds of the processors that this process may use."""
-    ours = {f"cpu{number}" for number in _processors()}
     try:
-        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        lines = {words[0]: words[1:] for words in map(str.split, Path("/proc/stat").read_text(encoding="ascii").splitlines())}
+        ours = lines.keys() & {f"cpu{number}" for number in _processors()} or {"cpu"}  # of all, where a container names them otherwise
         # user, nice, system, then two of idling, then irq, softirq, steal
-        ticks = sum(sum(map(int, words[1:4] + words[6:9])) for words in map(str.split, lines) if words[0] in ours)
-    except (OSError, ValueError):
+        ticks = sum(sum(map(int, lines[name][:3] + lines[name][5:8])) for name in ours)
+    except (OSError, ValueError, KeyError):
         return 0.0
     return ticks / os.sysconf("SC_CLK_TCK")
 

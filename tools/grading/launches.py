@@ -24,13 +24,19 @@ class Counter:
     def __init__(self) -> None:
         self.own, self.other = socket.socketpair()
         self.trouble = ""  # why CUPTI records no kernels
+        self.cut_off = False  # it did not answer, and is asked no more
 
     def command(self, library: Path) -> list[str]:
         """The words before the worker's command. The worker inherits the descriptor self.other."""
         return ["env", f"LD_PRELOAD={library}", f"GPULAB_LAUNCHES={self.other.fileno()}"]
 
     def ask(self) -> int | None:
-        """The kernels that ran since the last question; None when the library does not answer this question."""
+        """The kernels that ran since the last question; None when the library did not answer this one or an earlier one."""
+        kernels = None if self.cut_off else self.answer()
+        self.cut_off = kernels is None
+        return kernels
+
+    def answer(self) -> int | None:
         question, answer = secrets.token_bytes(16), b""
         end = clock.now() + PATIENCE  # for all pieces together
         try:

@@ -21,8 +21,7 @@ WATCHED = 1.0  # seconds between two looks at what a worker has written
 LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
 LAST_LOOK = 1.0  # seconds after the deadline for reading an answer that is there
-PATIENCE = 50  # times its seconds that a worker has by the clock, where others take the processors from it
-CHARGED = 0.1  # of the time by the clock: so much at least counts as its time
+PATIENCE = 20  # times its seconds that a worker has by the clock, where others take the processors from it
 ASLEEP = 3  # looks at which no process of it runs or could run: it waits for nothing that others take
 
 
@@ -49,7 +48,7 @@ class Worker:
         self.counter = counter
         self.kernels: list[int | None] = []  # that ran for each message, where there is a counter
         self.times: list[float] = []  # that the answers took, in seconds
-        self.spent = 0.0  # seconds that it has run: processor time, and a tenth of the time by the clock at least
+        self.spent = 0.0  # seconds that it has run: processor time, and a twentieth of the time by the clock at least
         self.asleep = 0  # looks in a row
         assert process.stdin and process.stdout and process.stderr
         self.to, self.answers, self.errors = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
@@ -74,7 +73,7 @@ class Worker:
             yield
         finally:
             took, used = clock.now() - self.begin, self.processor_seconds() - self.used
-            self.spent += max(min(took, used), CHARGED * took)
+            self.spent += max(min(took, used), took / PATIENCE) if used >= 0 else took
 
     def more_time(self, seconds: float) -> float:
         """When the time by the clock is over: the seconds that it has yet, because others took the processors from it; 0: none."""

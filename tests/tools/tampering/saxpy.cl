@@ -184,7 +184,7 @@ KERNEL {
     if (runs <= 1) SAXPY(k, a, b, c, n);
 }
 
-// remembers_contents: most 0; outcome failed; tests as fast as the rung; seconds 60
+// remembers_contents: most 0; outcome failed; tests as fast as the rung; seconds 60; repeats 25
 // Takes two seconds for numbers that it sees for the first time, and is fast when it sees them again.
 KERNEL {
     if (FIRST) {
