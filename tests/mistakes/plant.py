@@ -687,7 +687,7 @@ class Judge:
             return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
 
         with self.testers:
-            ran = self.processes.run(command, folder, min(self.timeout, 60) if mistake.emulated else self.timeout, environment,
+            ran = self.processes.run(command, folder, self.timeout, environment,
                                      lambda: finder == "oclgrind" and finding_in(mistake, read()) != "", mistake.place == "cuda")
         verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
