@@ -1,5 +1,6 @@
 // The program for several computers, with four ranks on this one: the same answers, and an end when a rank dies.
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -40,7 +41,7 @@ struct Ranks : InFolder {
         const Environment units("POCL_MAX_PTHREAD_COUNT", "1");
         // Open MPI frees little of what it allocates: the preset sanitize would report that of every rank.
         const Environment leaks("LSAN_OPTIONS", "detect_leaks=0");
-        return InFolder::operator()(fmt::format("900 " CG_MPIRUN " -np {} {} {}", ranks, command, arguments));
+        return InFolder::operator()(fmt::format("120 " CG_MPIRUN " -np {} {} {}", ranks, command, arguments));
     }
 };
 
@@ -132,10 +133,11 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
 /// A rank that dies ends the others. @param with options of cg_mpi
 void check_death(int ranks, const std::string& with) {
     const Environment fault("CG_MPI_FAULT", fmt::format("die:{}", ranks - 1));
+    const auto begin = std::chrono::steady_clock::now();
     const Outcome outcome = mpi(ranks, with + " --generate laplace2d:40");
     CHECK(outcome.exit_code != 0);
-    CHECK(outcome.exit_code != 124);                  // of timeout: it hung
-    CHECK_FALSE(has(outcome.err, "no progress for")); // the others waited for it until their own limit
+    CHECK(outcome.exit_code != 124); // of timeout: it hung
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
 }
 
 /// A rank that stops ends the others after the time limit. @param seconds that limit
